@@ -24,7 +24,7 @@ const fn need(there: &'static str, package: &'static str, demo: bool) -> Need {
     }
 }
 
-const NEEDS: [Need; 35] = [
+const NEEDS: [Need; 37] = [
     need("cc", "gcc", true),
     need("/usr/include/stdio.h", "libc6-dev", true),
     need("mpirun.openmpi", "openmpi-bin", true),
@@ -59,6 +59,17 @@ const NEEDS: [Need; 35] = [
     need("/usr/sbin/munged", "munge", false),
     need("python3", "python3", false),
     need("python3 -m ensurepip --version", "python3-venv", false),
+    // Programs in Python that are recorded.
+    need(
+        "/usr/lib/python3/dist-packages/mpi4py/__init__.py",
+        "python3-mpi4py",
+        false,
+    ),
+    need(
+        "/usr/lib/python3/dist-packages/numpy/__init__.py",
+        "python3-numpy",
+        false,
+    ),
     // What reads exported formats.
     need("dot", "graphviz", false),
     need("node", "nodejs", false),

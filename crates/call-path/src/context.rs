@@ -5,6 +5,7 @@
 //! a few loads instead of unwinding, and is exact. If a thread works for another one, its paths are below a root
 //! (`root`), and a hit has the same root.
 
+use crate::interpreter::{Interpreter, Spliced};
 use crate::known::Known;
 use crate::own_stack::{self, OwnStack};
 use crate::root::{Origin, Root};
@@ -37,11 +38,13 @@ pub unsafe trait ContextStore {
 }
 
 /// Contexts of one thread.
-pub struct Contexts<S> {
+pub struct Contexts<S, I = ()> {
     store: S,
+    interpreter: I,
     known: Known,
     cache: Cache,
     path: Box<Path>,
+    spliced: Box<Spliced>,
     stack: Stack,
     /// A stack for what needs a large one.
     own_stack: OwnStack,
@@ -55,15 +58,17 @@ pub struct Contexts<S> {
     pub unwound: u64,
 }
 
-impl<S: ContextStore> Contexts<S> {
+impl<S: ContextStore, I: Interpreter> Contexts<S, I> {
     /// Contexts that are interned in `store`, for a thread with this stack. Below a root, a path ends before the
     /// code for which `ends_at` holds: the runtime called the rest. The signal handler calls this too.
-    pub fn new(store: S, stack: Stack, ends_at: fn(u64) -> bool) -> Self {
+    pub fn new(store: S, stack: Stack, ends_at: fn(u64) -> bool, interpreter: I) -> Self {
         Self {
             store,
+            interpreter,
             known: Known::new(),
             cache: Cache::new_in(),
             path: Box::new(Path::new()),
+            spliced: Box::new(Spliced::new()),
             stack,
             own_stack: OwnStack::mapped(),
             root: Root::NONE,
@@ -76,19 +81,25 @@ impl<S: ContextStore> Contexts<S> {
     /// The context of a call: its return address and all above it.
     #[inline]
     pub fn of_call(&mut self, tables: &Tables, from: Caller) -> u32 {
-        match self.known.find(from, &self.root, self.stack) {
+        let mark = self.interpreter.mark();
+        match self.known.find(from, &self.root, self.stack, mark) {
             Some(ctx) => ctx,
-            None => self.unwind_call(tables, from),
+            None => self.unwind_call(tables, from, mark),
         }
     }
 
-    /// The same if there may be no tables at the moment. Without tables, a call that would have to be unwound gets
-    /// its return address alone.
+    /// The same if there may be no tables at the moment, for a call that does not come from the program's allocator.
+    /// Without tables, a call that would have to be unwound gets its return address alone.
     #[inline]
     pub fn of_call_by(&mut self, tables: Option<&Tables>, from: Caller) -> u32 {
-        match (self.known.find(from, &self.root, self.stack), tables) {
+        let mark = self.interpreter.mark();
+        let known = self.known.find(from, &self.root, self.stack, mark);
+        match (known, tables) {
             (Some(ctx), _) => ctx,
-            (None, Some(tables)) => self.unwind_call(tables, from),
+            (None, Some(tables)) => {
+                self.interpreter.prepare();
+                self.unwind_call(tables, from, mark)
+            }
             (None, None) => self.place(from.return_address),
         }
     }
@@ -109,11 +120,21 @@ impl<S: ContextStore> Contexts<S> {
     }
 
     #[cold]
-    fn unwind_call(&mut self, tables: &Tables, from: Caller) -> u32 {
+    fn unwind_call(&mut self, tables: &Tables, from: Caller, mark: u64) -> u32 {
         self.unwound += 1;
         let ctx = self.of_path(tables, from.start(), 0);
-        self.known.keep(from, &self.root, ctx, &self.path);
+        self.known.keep(from, &self.root, ctx, &self.path, mark);
         ctx
+    }
+
+    /// The interpreter's frames of this thread.
+    pub fn interpreter(&mut self) -> &mut I {
+        &mut self.interpreter
+    }
+
+    /// Prepares for frames of an interpreter, which the signal handler cannot do.
+    pub fn expect_interpreter(&mut self) {
+        self.interpreter.prepare();
     }
 
     /// The context of an interrupted instruction. The signal handler calls this.
@@ -129,17 +150,21 @@ impl<S: ContextStore> Contexts<S> {
         let below = everywhere || start.sp <= self.root.cut && self.stack.holds(start.sp);
         let root = if below { self.root } else { Root::NONE };
         let (cache, path) = (&mut self.cache, &mut *self.path);
-        let stack = self.stack;
-        let walk = || tables.walk(start, stack, root.cut, cache, path);
+        let (interpreter, spliced) = (&mut self.interpreter, &mut *self.spliced);
+        let (stack, ends_at) = (self.stack, self.ends_at);
+        let walk = || {
+            tables.walk(start, stack, root.cut, cache, path);
+            if root.ctx != NONE && !everywhere {
+                path.cut_behind(ends_at);
+            }
+            spliced.len = 0;
+            interpreter.splice(path, spliced);
+        };
         // The signal handler takes the samples, and it blocks all other signals.
         if exact == 1 {
             self.own_stack.run_quiet(walk);
         } else {
             self.own_stack.run(walk);
-        }
-        let path = &mut *self.path;
-        if root.ctx != NONE && !everywhere {
-            path.cut_behind(self.ends_at);
         }
         self.intern(root.ctx, exact)
     }
@@ -164,6 +189,7 @@ impl<S: ContextStore> Contexts<S> {
         };
         let (cache, path) = (&mut self.cache, &mut *self.path);
         tables.walk_with(from.start(), u64::MAX, cache, path, word);
+        self.spliced.len = 0;
         self.intern(NONE, 0)
     }
 
@@ -174,14 +200,25 @@ impl<S: ContextStore> Contexts<S> {
         self.stack = stack;
     }
 
-    /// Interns the current path below `parent`, outermost address first; `exact` marks the innermost address.
+    /// Interns the current path below `parent`, outermost address first; `exact` marks the innermost address, if that is
+    /// one of machine code.
     fn intern(&mut self, parent: u32, exact: u32) -> u32 {
         let mut parent = parent;
-        for i in (0..self.path.len.min(DEEPEST)).rev() {
-            let Some(&address) = self.path.ip.get(i) else {
+        let is_spliced = self.spliced.len > 0;
+        let len = match is_spliced {
+            true => self.spliced.len,
+            false => self.path.len,
+        };
+        for i in (0..len.min(DEEPEST)).rev() {
+            let frames = match is_spliced {
+                true => &self.spliced.frames,
+                false => &self.path.ip,
+            };
+            let Some(&address) = frames.get(i) else {
                 continue;
             };
-            let exact = if i == 0 { exact } else { 0 };
+            let innermost = i == 0 && !I::is_frame(address);
+            let exact = if innermost { exact } else { 0 };
             match self.row(address, parent, exact) {
                 Some(ctx) => parent = ctx,
                 None => return parent,
@@ -252,7 +289,7 @@ impl<S: ContextStore> Contexts<S> {
     #[cold]
     fn copy(&mut self, origin: Origin, at: usize) -> u32 {
         let mut from = origin.ctx;
-        self.path.len = 0;
+        (self.path.len, self.spliced.len) = (0, 0);
         while from != NONE
             && let Some(place) = self.path.ip.get_mut(self.path.len)
         {

@@ -1,7 +1,7 @@
 //! Finds call paths that were unwound before, by the place of a call on the stack.
 //!
-//! A call comes from a known path if it has the path's return address, stack pointer and root, and if every return
-//! address above is still in its stack slot. All of them are compared, so a match is certain. Several paths may have
+//! A call comes from a known path if it has the path's return address, stack pointer, root and mark of an interpreter, and
+//! if every return address above is still in its stack slot. All of them are compared, so a match is certain. Several paths may have
 //! the same return address and stack pointer, as those of a function that another one calls from many lines: they are
 //! stored beside each other. The slots of all paths are in one array, so that a short path takes little memory and a
 //! deep one fits too. When the array is full, all paths are forgotten.
@@ -28,6 +28,8 @@ struct Place {
     cut: u64,
     root: u32,
     ctx: u32,
+    /// The interpreter's mark.
+    mark: u64,
     /// Its slots.
     first: u32,
     len: u32,
@@ -91,16 +93,16 @@ impl Known {
         }
     }
 
-    /// The context of an earlier call from here, on this stack and below this root.
+    /// The context of an earlier call from here, on this stack and below this root, with the interpreter's mark.
     #[inline]
-    pub fn find(&self, from: Caller, root: &Root, stack: Stack) -> Option<u32> {
+    pub fn find(&self, from: Caller, root: &Root, stack: Stack, mark: u64) -> Option<u32> {
         let set = set_of(from);
         let mut places = self.places.get(set..set + WAYS)?.iter();
         let place = places.find(|p| {
             self.is_taken(p)
                 && p.return_address == from.return_address
                 && p.stack_pointer == from.stack_pointer
-                && (p.root, p.cut) == (root.ctx, root.cut)
+                && (p.root, p.cut, p.mark) == (root.ctx, root.cut, mark)
                 && self.still_there(p, stack)
         })?;
         Some(place.ctx)
@@ -127,7 +129,7 @@ impl Known {
     }
 
     /// Stores that a call from here has the context `ctx` and this path.
-    pub fn keep(&mut self, from: Caller, root: &Root, ctx: u32, path: &Path) {
+    pub fn keep(&mut self, from: Caller, root: &Root, ctx: u32, path: &Path, mark: u64) {
         let len = path.len.min(DEEPEST);
         let above = len.saturating_sub(1);
         self.turn = self.turn.wrapping_add(1);
@@ -165,6 +167,7 @@ impl Known {
                 cut: root.cut,
                 root: root.ctx,
                 ctx,
+                mark,
                 first: first as u32,
                 len: above as u32,
                 forgotten: self.forgotten,
@@ -231,16 +234,23 @@ mod tests {
         for way in 1..=WAYS as u64 {
             slots[1] = way;
             let from = below(&slots);
-            assert_eq!(known.find(from, &Root::NONE, Stack::own()), None, "{way}");
-            known.keep(from, &Root::NONE, way as u32, &path(&slots));
+            assert_eq!(
+                known.find(from, &Root::NONE, Stack::own(), 0),
+                None,
+                "{way}"
+            );
+            known.keep(from, &Root::NONE, way as u32, &path(&slots), 0);
         }
         for way in 1..=WAYS as u64 {
             slots[1] = way;
-            let found = known.find(below(&slots), &Root::NONE, Stack::own());
+            let found = known.find(below(&slots), &Root::NONE, Stack::own(), 0);
             assert_eq!(found, Some(way as u32));
         }
         slots[2] = 1;
-        assert_eq!(known.find(below(&slots), &Root::NONE, Stack::own()), None);
+        assert_eq!(
+            known.find(below(&slots), &Root::NONE, Stack::own(), 0),
+            None
+        );
     }
 
     #[test]
@@ -248,13 +258,13 @@ mod tests {
         let mut known = Known::new();
         let mut slots = [0u64; DEEPEST - 1];
         slots.iter_mut().zip(1..).for_each(|(s, i)| *s = i);
-        known.keep(below(&slots), &Root::NONE, 5, &path(&slots));
+        known.keep(below(&slots), &Root::NONE, 5, &path(&slots), 0);
         for stack in [Stack::own(), Stack::NONE] {
-            assert_eq!(known.find(below(&slots), &Root::NONE, stack), Some(5));
+            assert_eq!(known.find(below(&slots), &Root::NONE, stack, 0), Some(5));
         }
         slots[DEEPEST - 2] = 0;
         for stack in [Stack::own(), Stack::NONE] {
-            assert_eq!(known.find(below(&slots), &Root::NONE, stack), None);
+            assert_eq!(known.find(below(&slots), &Root::NONE, stack, 0), None);
         }
     }
 
@@ -267,14 +277,14 @@ mod tests {
                 return_address: 1 + u64::from(ctx),
                 ..below(&slots)
             };
-            known.keep(from, &Root::NONE, ctx, &path(&slots));
-            assert_eq!(known.find(from, &Root::NONE, Stack::own()), Some(ctx));
+            known.keep(from, &Root::NONE, ctx, &path(&slots), 0);
+            assert_eq!(known.find(from, &Root::NONE, Stack::own(), 0), Some(ctx));
         }
         known.forget();
         let last = Caller {
             return_address: 1000,
             ..below(&slots)
         };
-        assert_eq!(known.find(last, &Root::NONE, Stack::own()), None);
+        assert_eq!(known.find(last, &Root::NONE, Stack::own(), 0), None);
     }
 }

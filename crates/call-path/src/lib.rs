@@ -4,7 +4,8 @@
 //! *Out*: its calling context, the number of a row in a [`ContextStore`]. Each row has an address and the row of its
 //! caller. [`Contexts`] belongs to one thread: it finds a known path by its place on the stack (`known`) and unwinds
 //! an unknown one (`unwind`) on a stack of its own ([`OwnStack`]). The unwind tables belong to the process
-//! ([`InForce`]). A worker's paths are below the call that made it work ([`root`]).
+//! ([`InForce`]). A worker's paths are below the call that made it work ([`root`]). Frames of an [`Interpreter`] replace
+//! those of its own code.
 //!
 //! It is a guest in the process, and runs in signal handlers:
 //! * a known path on the thread's own stack takes no allocation, lock, panic or system call; any other path takes none
@@ -18,6 +19,7 @@
 
 mod context;
 mod in_force;
+mod interpreter;
 mod known;
 mod modules;
 mod own_stack;
@@ -27,8 +29,9 @@ mod unwind;
 
 pub use context::{ContextStore, Contexts, NONE};
 pub use in_force::{Host, InForce};
+pub use interpreter::{Interpreter, Spliced};
 pub use modules::{Loaded, loaded};
 pub use own_stack::{OwnStack, page};
 pub use root::{Origin, Root};
 pub use stack::Stack;
-pub use unwind::{Caller, Start, Tables};
+pub use unwind::{Caller, DEEPEST, Path, Start, Tables};

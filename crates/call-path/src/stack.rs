@@ -102,6 +102,32 @@ pub fn ask(addresses: &[u64], words: &mut [u64]) -> bool {
     n == addresses.len() && read == 8 * n as i64
 }
 
+/// Fills `bytes` with what is at `address` of this process, by one system call. Returns `false` if not all of it is
+/// mapped, or if the system does not allow it.
+pub fn bytes_at(address: u64, bytes: &mut [u8]) -> bool {
+    let to = libc::iovec {
+        iov_base: bytes.as_mut_ptr().cast(),
+        iov_len: bytes.len(),
+    };
+    let from = libc::iovec {
+        iov_base: address as *mut libc::c_void,
+        iov_len: bytes.len(),
+    };
+    // SAFETY: writes to our own buffer; the kernel checks what it reads from.
+    let read = unsafe {
+        libc::syscall(
+            libc::SYS_process_vm_readv,
+            libc::getpid(),
+            &to,
+            1usize,
+            &from,
+            1usize,
+            0usize,
+        )
+    };
+    read == bytes.len() as i64
+}
+
 /// This many words of this process from `address` on; zeros after the end of the stack.
 pub fn words_from(address: u64, count: usize) -> Box<[u64]> {
     let mut words = vec![0u64; count].into_boxed_slice();
@@ -140,6 +166,9 @@ mod tests {
         assert!(ask(&[address], &mut words[..1]), "{words:?}");
         assert_eq!(words[0], 7);
         assert!(!ask(&[address, 64], &mut words));
+        let mut bytes = [0; 8];
+        assert!(bytes_at(address, &mut bytes) && u64::from_ne_bytes(bytes) == 7);
+        assert!(!bytes_at(64, &mut bytes));
         let foreign = Stack::NONE;
         assert!(foreign.word(address, address & !7).is_some());
         assert_eq!(foreign.word(64, 64), None);

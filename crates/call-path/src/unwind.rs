@@ -81,6 +81,12 @@ impl Path {
     }
 }
 
+impl Default for Path {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl Path {
     /// Ends the path before the first frame that is inside code for which `inside` holds and called code for which it
     /// does not.

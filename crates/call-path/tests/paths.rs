@@ -2,7 +2,8 @@
 #![allow(unsafe_code)]
 
 use headwater_call_path::{
-    Caller, ContextStore, Contexts, NONE, Root, Stack, Tables, loaded, root,
+    Caller, ContextStore, Contexts, Interpreter, NONE, Path, Root, Spliced, Stack, Tables, loaded,
+    root,
 };
 use headwater_format::spool::layout::ContextRow;
 
@@ -41,11 +42,11 @@ unsafe impl ContextStore for Leaked {
 
 /// The contexts of this thread.
 fn own() -> Contexts<Leaked> {
-    Contexts::new(Leaked::new(), Stack::own(), |_| false)
+    Contexts::new(Leaked::new(), Stack::own(), |_| false, ())
 }
 
 /// The addresses of a context and its callers, innermost first.
-fn addresses(contexts: &Contexts<Leaked>, mut ctx: u32) -> Vec<u64> {
+fn addresses<I: Interpreter>(contexts: &Contexts<Leaked, I>, mut ctx: u32) -> Vec<u64> {
     let mut out = Vec::new();
     while ctx != NONE {
         // SAFETY: a context is the number of a row that was stored.
@@ -82,7 +83,12 @@ macro_rules! here {
 
 /// A call below `depth` calls of this function, in one of two lines.
 #[inline(never)]
-fn calls(contexts: &mut Contexts<Leaked>, tables: &Tables, depth: u32, second: bool) -> u32 {
+fn calls<I: Interpreter>(
+    contexts: &mut Contexts<Leaked, I>,
+    tables: &Tables,
+    depth: u32,
+    second: bool,
+) -> u32 {
     let ctx = match depth {
         0 if second => contexts.of_call(tables, here!()),
         0 => contexts.of_call(tables, here!()),
@@ -178,4 +184,46 @@ fn another_threads_context_is_taken_over() {
         addresses(&contexts, own)
     });
     assert_eq!(others.join().expect("no panic"), expected);
+}
+
+/// In place of an interpreter: what it runs.
+struct Running(u64);
+
+const FRAME: u64 = 1 << 62;
+
+impl Interpreter for Running {
+    fn mark(&mut self) -> u64 {
+        self.0
+    }
+
+    fn prepare(&mut self) {}
+
+    fn splice(&mut self, path: &Path, out: &mut Spliced) {
+        if self.0 != 0 {
+            out.put(FRAME + self.0);
+            out.put(path.ip[path.len - 1]);
+        }
+    }
+
+    fn is_frame(address: u64) -> bool {
+        address & FRAME != 0
+    }
+}
+
+#[test]
+fn a_known_path_has_what_the_interpreter_runs() {
+    let none = |_| false;
+    let mut contexts = Contexts::new(Leaked::new(), Stack::own(), none, Running(0));
+    let tables = Tables::new(&loaded());
+    let mut at = Vec::new();
+    for (mark, unwound) in std::hint::black_box(&[(0, 1), (7, 2), (9, 3), (7, 3), (0, 3)][..]) {
+        contexts.interpreter().0 = *mark;
+        let ctx = calls(&mut contexts, &tables, 3, false);
+        assert_eq!(contexts.unwound, *unwound, "{mark}");
+        at.push(addresses(&contexts, ctx));
+    }
+    assert_eq!((&at[1], &at[0]), (&at[3], &at[4]));
+    let outermost = *at[0].last().expect("a path");
+    assert_eq!(at[1], [FRAME + 7, outermost]);
+    assert_eq!(at[2], [FRAME + 9, outermost]);
 }

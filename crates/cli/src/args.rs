@@ -585,7 +585,7 @@ pub struct ReplayArgs {
 /// Arguments of `structure`.
 #[derive(Debug, ClapArgs)]
 pub struct StructureArgs {
-    /// Executable or shared library.
+    /// Executable, shared library, or source of Python (.py).
     pub module: PathBuf,
     /// Show only functions whose name contains this, and functions into which such a function is inlined.
     #[arg(long, value_name = "NAME")]

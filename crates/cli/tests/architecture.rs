@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Crates in the order of the data; each may use only those before it.
-const ORDER: [&str; 23] = [
+const ORDER: [&str; 24] = [
     "model",
     "mpi-abi",
     "mpi-call",
@@ -14,6 +14,7 @@ const ORDER: [&str; 23] = [
     "files",
     "format",
     "structure",
+    "cpython",
     "call-path",
     "collector",
     "launch",
@@ -41,8 +42,9 @@ const NEVER: [(&str, &str); 3] = [
 ];
 
 /// Crates that open no file and no connection.
-const PURE: [&str; 10] = [
+const PURE: [&str; 11] = [
     "model",
+    "cpython",
     "mpi-call",
     "trace",
     "graph",

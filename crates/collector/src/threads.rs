@@ -3,6 +3,7 @@
 
 pub mod birth;
 pub mod futex;
+pub mod gil;
 pub mod local;
 pub mod locks;
 pub mod named;

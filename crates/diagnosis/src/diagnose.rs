@@ -86,7 +86,7 @@ pub fn diagnose_runs(
         (runs, notes, None)
     };
     // Traces of other tools have symbols of their own.
-    let is_ours = first.iter().all(|run| run.symbols.is_empty());
+    let is_ours = first.iter().all(|run| !run.is_imported());
     // Structures are large: they are copied only for further diagnoses.
     let kept = recordings.map(|all| (all, copy(&structures)));
     let recorded = Recorded::join_computing(first, structures)?;

@@ -187,7 +187,7 @@ pub(crate) fn place(run: &Run, mapped: &Mapped, top: &TopDown) -> Computation {
     let plan = plan(mapped, top, &samples, &segments);
     let counters = run.header.counters.len();
     // Programs of other tools are not files, and have symbols.
-    let profile = !run.symbols.is_empty();
+    let profile = run.is_imported();
     let tiles: Vec<Tile> = (0..run.header.ranks)
         .step_by(TILE)
         .map(|start| start..(start + TILE as u32).min(run.header.ranks))

@@ -5,6 +5,7 @@ use crate::structures::{Structures, is_runtime_library};
 use crate::topdown::{TopDown, VertexIx};
 use headwater_model::psg::VertexKind;
 use headwater_model::run::{Context, CtxId, Run};
+use std::collections::BTreeMap;
 
 /// Returns the vertex of every context of `run`. Frames inside runtime libraries get the vertex of the call that led
 /// there.
@@ -78,20 +79,29 @@ fn enter(
     }
 }
 
-/// A call that was recorded as an MPI call is one, whatever the structure says about it.
+/// A call that was recorded as an MPI call is one, whatever the structure says about it. A line of Python may call
+/// several functions: it has the name of the one that took longest, and of equal ones the first in the run.
 fn mark_mpi_calls(run: &Run, vertices: &[VertexIx], top: &mut TopDown) {
+    let mut called: BTreeMap<VertexIx, Vec<(u16, u64)>> = BTreeMap::new();
     for calls in &run.calls {
-        let Some(&v) = calls.ctx.index().and_then(|i| vertices.get(i)) else {
-            continue;
-        };
-        let Some(name) = run.functions.get(calls.func as usize) else {
+        let vertex = calls.ctx.index().and_then(|i| vertices.get(i)).copied();
+        if let Some(v) = vertex.filter(|v| *v > TopDown::WINDDOWN) {
+            let functions = called.entry(v).or_default();
+            match functions.iter_mut().find(|f| f.0 == calls.func) {
+                Some((_, wall)) => *wall = wall.saturating_add(calls.wall_ns),
+                None => functions.push((calls.func, calls.wall_ns)),
+            }
+        }
+    }
+    for (v, functions) in called {
+        let longest = functions.iter().rev().max_by_key(|f| f.1);
+        let Some(name) = longest.and_then(|f| run.functions.get(f.0 as usize)) else {
             continue;
         };
         let vertex = &mut top.vertices[v as usize];
         // Where the module has no structure, only the recording shows that it is a call.
         let unknown = vertex.function == u32::MAX;
-        if v > TopDown::WINDDOWN
-            && vertex.mpi.is_none()
+        if vertex.mpi.is_none()
             && (unknown || vertex.kind.is_call() || vertex.kind == VertexKind::Comp)
         {
             vertex.kind = VertexKind::MpiCall;

@@ -28,9 +28,19 @@ const RUNTIME_LIBRARIES: [&str; 19] = [
     "libheadwater_collector",
 ];
 
+/// Folders of Python's packages whose machine code belongs to the line of Python that called it.
+const PACKAGES: [&str; 3] = ["/mpi4py/", "/numpy/", "/numpy.libs/"];
+
+/// How Python names code that is part of the interpreter.
+const FROZEN: &str = "<frozen ";
+
 /// Whether the module at `path` belongs to the language runtime, the system or an MPI library.
 pub fn is_runtime_library(path: &str) -> bool {
     let base = path.rsplit('/').next().unwrap_or(path);
+    let in_package = || PACKAGES.iter().any(|p| path.contains(p));
+    if path.starts_with(FROZEN) || base.contains(".so") && in_package() {
+        return true;
+    }
     let stem = base.split(".so").next().unwrap_or(base);
     let stem = stem
         .split(['-', '_'])
@@ -111,6 +121,9 @@ mod tests {
             "/usr/lib/libmpi_mpifh.so.40",
             "libmpich.so.12",
             "[vdso]",
+            "<frozen importlib._bootstrap>",
+            "/usr/lib/python3/dist-packages/mpi4py/MPI.cpython-311-x86_64-linux-gnu.so",
+            "/env/numpy.libs/libscipy_openblas64_-6bb31eeb.so",
         ] {
             assert!(is_runtime_library(path), "{path}");
         }
@@ -119,6 +132,8 @@ mod tests {
             "/usr/lib/liblammps.so.0",
             "/opt/libmine.so",
             "/usr/lib/libblas.so.3",
+            "/home/u/numpy/solver.py",
+            "/home/u/fast.cpython-311-x86_64-linux-gnu.so",
         ] {
             assert!(!is_runtime_library(path), "{path}");
         }

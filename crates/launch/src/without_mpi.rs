@@ -36,6 +36,26 @@ pub fn kind_of(path: &Path) -> ProgramKind {
     }
 }
 
+/// Whether a program is a Python, or a script of one. It is recorded from its start, unless what it runs names MPI.
+pub fn is_python(path: &Path) -> bool {
+    /// Bytes of a script's first line that name its interpreter.
+    const FIRST: usize = 256;
+    let is_one = |path: &Path| {
+        let name = path.file_name().unwrap_or_default();
+        name.as_encoded_bytes().starts_with(b"python") && interpreters::is_one(path)
+    };
+    let real = path.canonicalize().unwrap_or_default();
+    if is_one(path) || is_one(&real) {
+        return true;
+    }
+    let bytes = bytes_of(path).unwrap_or_default();
+    let first = bytes.get(..FIRST).unwrap_or(&bytes);
+    let line = first.split(|b| *b == b'\n').next().unwrap_or(&[]);
+    let line = String::from_utf8_lossy(line);
+    let mut words = line.strip_prefix("#!").unwrap_or("").split_whitespace();
+    words.any(|word| is_one(Path::new(word)))
+}
+
 /// Whether a program or what it is a link to is called like an interpreter.
 fn is_interpreter(path: &Path) -> bool {
     let real = path.canonicalize().unwrap_or_default();
@@ -65,6 +85,24 @@ fn has_loader(bytes: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn scripts_of_python_are_known_by_their_first_line() {
+        let dir = tempfile::tempdir().expect("a directory");
+        for (text, is) in [
+            ("#!/usr/bin/env python3\nx = 1\n", true),
+            ("#! /opt/python3.12 -u\n", true),
+            ("#!/bin/sh\npython3 x.py\n", false),
+            ("#!/usr/bin/env python3-config\n", false),
+            ("python3\n", false),
+        ] {
+            let path = dir.path().join("script");
+            std::fs::write(&path, text).expect("a script");
+            assert_eq!(is_python(&path), is, "{text}");
+        }
+        assert!(is_python(Path::new("/no/such/python3")));
+        assert!(!is_python(Path::new("/bin/sh")) && !is_python(Path::new("/bin/true")));
+    }
 
     #[test]
     fn a_program_without_mpi_is_recorded_from_its_start() {

@@ -6,6 +6,7 @@
 //! between two analyses in the user's cache. All front doors begin here, so that they answer alike. A module that
 //! cannot be taken apart is no error: its structure says why, and the report shows it.
 
+mod python;
 mod source;
 
 pub use source::Sources;
@@ -178,7 +179,11 @@ pub fn structures(
             (module, structure)
         })
         .collect();
-    Structures::new(brought(runs).into_iter().chain(analysed))
+    let own = brought(runs).into_iter().map(|(module, structure)| {
+        let structure = python::structure(runs, &module, structure);
+        (module, structure)
+    });
+    Structures::new(own.chain(analysed))
 }
 
 fn problem(module: &Module, what: &str) -> ModuleStructure {

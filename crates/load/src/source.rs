@@ -5,6 +5,7 @@
 //! where the user says, and is a regular file of a source file's length.
 
 use headwater_model::excerpt::Excerpt;
+use headwater_structure::is_python;
 use std::path::{Component, Path, PathBuf};
 use std::time::SystemTime;
 
@@ -83,10 +84,12 @@ impl Sources {
             let mut roots = roots.iter().filter_map(|r| r.canonicalize().ok());
             return roots.any(|r| is_below(file, &r));
         }
-        let own = module.canonicalize().map(|m| around(&m, file));
-        let own = own
-            .ok()
-            .filter(|r| r.components().skip(1).count() >= COMMON);
+        let own = module.canonicalize().ok().and_then(|m| match m == file {
+            // A file of Python is a module itself.
+            true => Some(file.parent().filter(|_| is_python(file))?.to_path_buf()),
+            false => Some(around(&m, file)),
+        });
+        let own = own.filter(|r| r.components().skip(1).count() >= COMMON);
         let here = std::env::current_dir().and_then(|d| d.canonicalize());
         let here = here.ok().filter(|d| d.parent().is_some());
         let roots = [own, here, Some(PathBuf::from(INSTALLED))];

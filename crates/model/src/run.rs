@@ -5,6 +5,7 @@
 //! run results in the same bytes.
 
 pub mod access;
+pub mod python;
 mod region;
 mod symbol;
 mod threads;
@@ -40,8 +41,8 @@ pub struct Run {
     pub header: Header,
     /// Executable and libraries that contexts point into.
     pub modules: Vec<Module>,
-    /// Functions and calls at the offsets of modules that are not files, from a trace of another tool; by module and
-    /// offset. Empty in a run that was recorded, because its modules are files.
+    /// Functions and their parts at the offsets of modules without machine code, by module and offset: those of a trace
+    /// of another tool, and files of Python (`python`).
     pub symbols: Vec<Symbol>,
     /// The calling context tree, merged over ranks; a parent always comes before its children.
     pub contexts: Vec<Context>,
@@ -82,6 +83,13 @@ pub struct Run {
 }
 
 impl Run {
+    /// Whether this is a trace of another tool: its program is no file, and has symbols.
+    pub fn is_imported(&self) -> bool {
+        let module = |s: &Symbol| self.modules.get(s.module as usize);
+        let is_python = |s: &Symbol| module(s).is_some_and(Module::is_python);
+        self.symbols.iter().any(|s| !is_python(s))
+    }
+
     /// Whether the program did without MPI. An imported run may have calls and not name its library.
     pub fn is_without_mpi(&self) -> bool {
         !self.header.uses_mpi() && self.calls.is_empty()
@@ -221,7 +229,24 @@ pub struct Module {
 /// What the path of a module begins with that is a region of the program and no file.
 const REGION: &str = "region:";
 
+/// What the build id of a file of Python begins with; its path follows.
+const PYTHON: &str = "python:";
+
 impl Module {
+    /// A file of Python, whose functions and lines are places in it.
+    pub fn of_python(path: &str) -> Self {
+        let path = printable(path).into_owned();
+        Self {
+            build_id: format!("{PYTHON}{path}"),
+            path,
+        }
+    }
+
+    /// Whether it is a file of Python.
+    pub fn is_python(&self) -> bool {
+        self.build_id.starts_with(PYTHON)
+    }
+
     /// The module of a region that the program named. It has no file, and one place.
     pub fn of_region(name: &str) -> Self {
         Self {

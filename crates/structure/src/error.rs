@@ -21,6 +21,14 @@ pub enum StructureError {
         /// What does not fit.
         why: String,
     },
+    /// Not Python.
+    #[error("{path} is not a source of Python that can be read ({why})", path = .path.display())]
+    NotPython {
+        /// The file.
+        path: PathBuf,
+        /// What does not fit.
+        why: String,
+    },
     /// Another processor.
     #[error("{path} is for a processor that is not known ({machine}); x86-64 and AArch64 are", path = .path.display())]
     UnknownMachine {

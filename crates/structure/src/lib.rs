@@ -35,6 +35,8 @@ mod module;
 mod names;
 mod no_return;
 mod parts;
+mod python;
+mod python_lines;
 mod regions;
 mod render;
 mod stubs;
@@ -46,6 +48,7 @@ pub use cache::Cache;
 pub use compiler::{framed, read_section};
 pub use error::StructureError;
 pub use names::is_mpi_name;
+pub use python::{PythonSource, is_python};
 pub use render::{names, tree as render_tree};
 
 use headwater_model::dependence::Comparison;
@@ -86,8 +89,11 @@ impl Default for Options {
 /// Analyses the module at `path`.
 ///
 /// # Errors
-/// A file that cannot be read or is no ELF file for one of the known processors.
+/// A file that cannot be read, or is neither an ELF file for one of the known processors nor a source of Python.
 pub fn analyse(path: &Path, options: &Options) -> Result<ModuleStructure, StructureError> {
+    if is_python(path) {
+        return PythonSource::read(path).map(|source| source.structure());
+    }
     let file = elf::map(path)?;
     let image = elf::Image::parse(path, &file)?;
     let split = debug::find(path, &image, options);

@@ -5,7 +5,7 @@ use crate::guest::{
     recording::{self, RECORDING},
     usage::{self, Used},
 };
-use crate::libraries::{code, past};
+use crate::libraries::{code, interpreter, past};
 use crate::storage::{
     process_spool::{self, say, with_spool},
     resources, spool,
@@ -25,6 +25,7 @@ pub fn close() {
     }
     code::note_modules();
     past::report_bypasses();
+    interpreter::report();
     // From here on, MPI unloads its own libraries, one by one.
     code::end();
     say_of_children();

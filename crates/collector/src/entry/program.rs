@@ -8,7 +8,7 @@
 use crate::end::close;
 use crate::entry::{begin, sample};
 use crate::guest::{recording, usage::IS_LINKED};
-use crate::libraries::references::modules;
+use crate::libraries::{interpreter, references::modules};
 use crate::sampling::{counters, signal};
 use crate::storage::process_spool;
 use crate::threads::{
@@ -17,6 +17,10 @@ use crate::threads::{
 };
 use headwater_format::spool::layout::{BECAME_ANOTHER, WRAPPER_NS};
 use headwater_model::interpreters;
+use std::ffi::OsStr;
+use std::io::Read;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 use std::sync::atomic::{AtomicI32, Ordering};
 
 /// The process that is recorded as a program without MPI; 0 for none.
@@ -52,7 +56,7 @@ pub fn begin() {
         if let Some(unknown) = earlier.as_ref().filter(|e| !e.is_wrapper) {
             unknown.remove();
         }
-        if !uses_mpi() && !is_interpreter() {
+        if !uses_mpi() && (!is_interpreter() || is_python_without_mpi()) {
             begin_recording();
             if earlier.is_some() {
                 process_spool::say(
@@ -61,6 +65,39 @@ pub fn begin() {
             }
         }
     });
+}
+
+/// Bytes of a script that are searched.
+const SCRIPT: u64 = 1 << 20;
+
+/// Whether the process became a Python whose command line and script do not name mpi4py. A script that names it is
+/// recorded from `MPI_Init`.
+fn is_python_without_mpi() -> bool {
+    let command = std::fs::read("/proc/self/cmdline").unwrap_or_default();
+    interpreter::is_there() && !names_mpi(&command)
+}
+
+/// Whether a command line of Python or its script names mpi4py.
+fn names_mpi(command: &[u8]) -> bool {
+    const NAME: &[u8] = b"mpi4py";
+    let names = |text: &[u8]| text.windows(NAME.len()).any(|w| w == NAME);
+    let mut words = command.split(|b| *b == 0).skip(1);
+    let script = loop {
+        match words.next() {
+            // Options with a value behind them.
+            Some(b"-W" | b"-X") => drop(words.next()),
+            Some(b"-c" | b"-m" | b"-" | b"") | None => break None,
+            Some(option) if option.starts_with(b"-") => {}
+            Some(script) => break Some(Path::new(OsStr::from_bytes(script))),
+        }
+    };
+    let text = script.filter(|s| s.is_file()).and_then(|script| {
+        let mut text = Vec::new();
+        let file = std::fs::File::open(script).ok()?;
+        file.take(SCRIPT).read_to_end(&mut text).ok()?;
+        Some(text)
+    });
+    names(command) || text.is_some_and(|text| names(&text))
 }
 
 /// Whether the process became the interpreter of a script: only programs are recorded without MPI.
@@ -138,5 +175,39 @@ extern "C" fn end() {
     // A signal handler that calls `exit` may have interrupted a thread of ours that holds the spool.
     if is_recorded() && recording::to_be_ended() && process_spool::is_free_soon() {
         let _ = std::panic::catch_unwind(close::close);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scripts_of_mpi_are_known_by_what_they_name() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let script = |name: &str, text: &str| {
+            let path = dir.path().join(name);
+            std::fs::write(&path, text).expect("a script");
+            path.display().to_string()
+        };
+        let (plain, mpi) = (
+            script("a.py", "x = 1\n"),
+            script("b.py", "from mpi4py import MPI\n"),
+        );
+        for (words, names) in [
+            (vec![&*plain], false),
+            (vec!["-X", "importtime", &*mpi], true),
+            (vec!["-u", &*plain, &*mpi], false),
+            (vec!["-m", "mpi4py", &*plain], true),
+            (vec!["-c", "print()"], false),
+            (vec!["/no/such"], false),
+            (vec![], false),
+        ] {
+            let mut command = b"python3\0".to_vec();
+            for word in &words {
+                command.extend(word.bytes().chain([0]));
+            }
+            assert_eq!(names_mpi(&command), names, "{words:?}");
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! The code that is loaded into the process: its unwind tables, and the modules that the spool names.
 
 use crate::guest::{memory, recording};
-use crate::libraries::{mapped, runtimes};
+use crate::libraries::{interpreter, mapped, runtimes};
 use crate::storage::process_spool::{say, with_spool};
 use headwater_call_path::{Host, InForce, Loaded, Tables};
 
@@ -23,6 +23,7 @@ impl Host for This {
             Some(())
         });
         runtimes::note_runtimes(modules);
+        interpreter::note(modules);
         mapped::note(modules);
     }
 

@@ -185,9 +185,6 @@ impl<R: Row> Table<R> {
     }
 }
 
-/// The calling contexts of one thread.
-pub type Contexts = headwater_call_path::Contexts<Table<ContextRow>>;
-
 // SAFETY: rows are appended to mapped memory that is never unmapped.
 unsafe impl ContextStore for Table<ContextRow> {
     #[inline]

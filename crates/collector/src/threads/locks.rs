@@ -10,7 +10,7 @@ use crate::guest::{clock, recording::RECORDING};
 use crate::libraries::{loader, runtimes};
 use crate::sampling::signal::SignalBlocked;
 use crate::threads::{
-    birth, roster,
+    birth, gil, roster,
     thread::{self, Caller, Thread, WORTH_READING},
     waits::{Awaited, Holder, last, note_last},
 };
@@ -41,7 +41,7 @@ pub enum What {
 use What::*;
 
 /// How long a call waits at most.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq)]
 pub enum Until {
     /// As long as it takes.
     Ever,
@@ -279,12 +279,18 @@ pub unsafe extern "C-unwind" fn call(
         }
         Gets(kind, _) if tries != 0 => get(t, &call, kind, tries, false),
         GetsUnlessInterrupted(kind, _) if tries != 0 => get(t, &call, kind, tries, true),
+        Waits if *until != Until::Ever && is_of_python(t, &call) => {
+            gil::wait(t, call.frame.caller(), a, || call.go())
+        }
         Waits => {
             let result = waiting(t, &call, WaitKind::Condition, 0, |_| last(a));
             t.waits.taken.note(b, frame.return_address);
             result
         }
         Lets => {
+            if gil::is_from_interpreter(frame.return_address) {
+                gil::gives_up(t);
+            }
             note_last(a, myself(t, frame));
             call.go()
         }
@@ -292,6 +298,13 @@ pub unsafe extern "C-unwind" fn call(
         Meets => meet(t, &call),
         _ => call.go(),
     }
+}
+
+/// Whether this is a wait of the interpreter for its own lock that is recorded.
+fn is_of_python(t: &Thread, call: &Call) -> bool {
+    gil::is_from_interpreter(call.frame.return_address)
+        && t.expects_waits()
+        && RECORDING.load(Ordering::Relaxed)
 }
 
 fn myself(t: &Thread, frame: &Frame) -> Holder {

@@ -22,14 +22,12 @@ use crate::guest::{
     off_core::run_delay,
     recording::RECORDING,
 };
-use crate::libraries::code;
+use crate::libraries::{code, frames::Contexts};
 use crate::sampling::rate;
-use crate::storage::{
-    table::{Contexts, Table},
-    window::Windows,
-};
+use crate::storage::{table::Table, window::Windows};
 use crate::threads::{
     futex::Slept,
+    gil,
     named::Regions,
     part,
     polls::{LONGEST_ROW, Polls, Times},
@@ -168,6 +166,8 @@ pub struct Thread {
     pub waiting: Waiting,
     /// Its waits for other threads.
     pub waits: Waits,
+    /// Its wait for Python's global lock that is not over.
+    pub gil: gil::Pending,
     /// Its sleep that nothing else explains.
     pub slept: Slept,
     /// The regions that the program has named.

@@ -1,8 +1,8 @@
 //! The events of one thread.
 
 use crate::guest::{clock, memory};
+use crate::libraries::frames::Contexts;
 use crate::libraries::mapped;
-use crate::storage::table::Contexts;
 use crate::trace::calls::{Calls, Remembered, UNKNOWN};
 use crate::trace::keeper;
 use crate::trace::kept::{name_modules, write};

@@ -23,7 +23,8 @@ pub fn noun(class: CauseClass, p: &Place) -> String {
     } else if p.kind == VertexKind::MpiCall && class.is_computation() {
         // Only the calls around this computation are known.
         format!("the computation before the {} at {}", p.name, location(p))
-    } else if p.kind.is_call() {
+    } else if p.kind.is_call() && !(p.kind == VertexKind::Call && p.name == p.function) {
+        // A call without a name has that of its function.
         format!("the call of {} at {}", p.name, location(p))
     } else {
         format!("{} at {}", p.name, location(p))

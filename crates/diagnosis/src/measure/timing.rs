@@ -70,7 +70,7 @@ impl Timing {
                 after.push((first.after, median, scatter(&row) / median));
             }
         }
-        let is_profile = !scale.run().symbols.is_empty();
+        let is_profile = scale.run().is_imported();
         let per_sample = match is_profile {
             true => scale.view().sampled_every,
             false => 0.0,

@@ -101,6 +101,7 @@ fn state_of_kind(kind: usize, function: &str) -> Option<&'static str> {
         EdgeKind::SpinLock,
         EdgeKind::Critical,
         EdgeKind::Futex,
+        EdgeKind::Gil,
     ];
     if locks.into_iter().any(is) {
         return Some("lock contention");

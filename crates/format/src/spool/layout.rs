@@ -82,6 +82,8 @@ pub enum Kind {
     Regions = 12,
     /// [`ResourceRow`]
     Resources = 13,
+    /// [`PythonRow`]
+    Python = 14,
 }
 
 /// Where a table is.
@@ -408,6 +410,35 @@ pub struct RegionRow {
     pub name: [u8; REGION_NAME],
 }
 
+/// The highest two bits of the address of a context that is a frame of Python, behind its function and its line: no code
+/// of a program and no region has such an address.
+pub const PYTHON_BITS: u64 = 1 << 62;
+/// Bits of the line in such an address, counted from the first line of the function.
+pub const PYTHON_LINE_BITS: u32 = 24;
+
+/// Whether the address of a context is a frame of Python.
+#[inline]
+pub fn is_python(address: u64) -> bool {
+    address >> 62 == PYTHON_BITS >> 62
+}
+
+/// A function of Python.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct PythonRow {
+    /// The address of its first line: [`PYTHON_BITS`], and a hash of what follows. A line has as many more as it is behind
+    /// the first one.
+    pub address: u64,
+    /// Its first line.
+    pub first_line: u32,
+    /// Unused, zero.
+    pub zero: u32,
+    /// Its file, as the interpreter names it.
+    pub file: [u8; 448],
+    /// Its name with those around it.
+    pub name: [u8; 112],
+}
+
 /// A loaded module.
 #[derive(Clone, Copy)]
 #[repr(C)]
@@ -594,7 +625,7 @@ rows! {
     ModuleRow => Modules, CommRow => Comms, ContextRow => Contexts, SegmentRow => Segments,
     CallRow => Calls, SampleRow => Samples, EventRow => Events, MessageRow => Messages,
     ThreadRow => Threads, TeamRow => Teams, WaitRow => Waits, RegionRow => Regions,
-    ResourceRow => Resources
+    ResourceRow => Resources, PythonRow => Python
 }
 
 /// The bytes of a row.

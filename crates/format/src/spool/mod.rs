@@ -7,6 +7,7 @@ mod join;
 pub mod layout;
 pub mod merge;
 mod parts;
+mod python;
 mod read;
 mod regions;
 mod renumber;

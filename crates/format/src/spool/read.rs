@@ -5,10 +5,11 @@
 use super::heading::{Heading, MOST_RANKS};
 use super::join::{self, Messages};
 use super::layout::{
-    CallRow, CommRow, ContextRow, EventRow, Kind, MERGED_NAME, MessageRow, ModuleRow, REGION_BIT,
-    RegionRow, SampleRow, SegmentRow, TeamRow, ThreadRow, UNKNOWN_NAME, WaitRow, text,
+    CallRow, CommRow, ContextRow, EventRow, Kind, MERGED_NAME, MessageRow, ModuleRow, PythonRow,
+    REGION_BIT, RegionRow, SampleRow, SegmentRow, TeamRow, ThreadRow, UNKNOWN_NAME, WaitRow, text,
 };
 use super::parts::{Part, Parts};
+use super::python;
 use super::regions;
 use super::renumber::Renumber;
 use super::resources;
@@ -110,6 +111,7 @@ fn unite(parts: &Parts) -> Result<Run, FormatError> {
     regions::put(united.regions, &mut run);
     run.energy
         .sort_by(|a, b| (a.node, &a.zone).cmp(&(b.node, &b.zone)));
+    united.python.put(&mut run);
     let sentences = regions::sentences(&run, united.dropped_regions);
     run.header.missing.extend(sentences);
     let own = run.modules.iter().find(|m| m.path == run.header.program);
@@ -133,6 +135,7 @@ struct United {
     nodes: FxHashSet<u32>,
     /// Begins and ends of regions that had no room.
     dropped_regions: u64,
+    python: python::Names,
 }
 
 impl United {
@@ -147,6 +150,7 @@ impl United {
         let ranges = self.modules(part)?;
         let comms = self.comms(part)?;
         let names = self.regions(part)?;
+        let functions = self.python(part)?;
         let uses_mpi = part.uses_mpi();
         for thread in part.threads() {
             let of = Some(thread);
@@ -157,7 +161,8 @@ impl United {
                 comms: comms.clone(),
             };
             for row in part.rows::<ContextRow>(of)? {
-                let context = context(&row, &number, &ranges, &names);
+                let context = python::context(&row, &number, &functions)
+                    .unwrap_or_else(|| context(&row, &number, &ranges, &names));
                 let next = CtxId(self.run.contexts.len() as u32);
                 let id = *self.contexts.entry(context).or_insert(next);
                 if id == next {
@@ -241,6 +246,15 @@ impl United {
             out.insert(row.address, index);
         }
         Ok(out)
+    }
+
+    /// The functions of Python of a process, by the addresses of their contexts.
+    fn python(&mut self, part: &Part) -> Result<python::Functions, FormatError> {
+        let rows = part.rows::<PythonRow>(None)?;
+        let mut names = std::mem::take(&mut self.python);
+        let functions = names.take(&rows, |module| self.module(module));
+        self.python = names;
+        Ok(functions)
     }
 
     /// The number of a module in the run.

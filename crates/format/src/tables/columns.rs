@@ -219,7 +219,7 @@ tables! {
         rank u u32: "rank",
         thread u u16: "thread that waited",
         ctx ctx: "context of the call that waited",
-        kind code WaitKind: "1 mutex, 2 lock to read, 3 lock to write, 4 spin lock, 5 OpenMP lock or critical section, 6 condition, 7 semaphore, 8 a thread's end, 9 tasks, 10 turn in an ordered loop, 11 futex",
+        kind code WaitKind: "1 mutex, 2 lock to read, 3 lock to write, 4 spin lock, 5 OpenMP lock or critical section, 6 condition, 7 semaphore, 8 a thread's end, 9 tasks, 10 turn in an ordered loop, 11 futex, 12 Python's global lock",
         holder none u16: "thread waited for; null where that is not known",
         holder_ctx ctx: "where that thread took the lock, or let this one go on; callers may be missing; null where it is not known",
         count u u64: "waits",

@@ -25,8 +25,7 @@ pub fn format_document(header: &Value) -> String {
     }
     add::<Module>(&mut out);
     add::<Symbol>(&mut out);
-    out +=
-        "\nOnly in a run that was imported: its modules are no files, and this is their content.\n";
+    out += "\nOf modules without machine code: files of Python, and the program of a run that was imported.\n";
     add::<Context>(&mut out);
     add::<Name>(&mut out);
     add::<Comm>(&mut out);

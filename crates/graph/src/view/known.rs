@@ -75,11 +75,13 @@ pub enum EdgeKind {
     Futex,
     /// The last thread of an OpenMP team to arrive at a barrier, or at the end of the parallel region.
     Barrier,
+    /// A holder lets a waiting thread go on: Python's global lock.
+    Gil,
 }
 
 impl EdgeKind {
     /// The words, in the order of the codes.
-    pub const WORDS: [&str; 20] = [
+    pub const WORDS: [&str; 21] = [
         "contains",
         "call",
         "control-flow",
@@ -100,6 +102,7 @@ impl EdgeKind {
         "ordered",
         "futex",
         "barrier",
+        "gil",
     ];
 
     /// In words.
@@ -139,6 +142,7 @@ impl From<WaitKind> for EdgeKind {
             WaitKind::Tasks => Self::Tasks,
             WaitKind::Ordered => Self::Ordered,
             WaitKind::Futex => Self::Futex,
+            WaitKind::Gil => Self::Gil,
         }
     }
 }

@@ -90,6 +90,8 @@ pub enum WaitKind {
     Ordered = 10,
     /// The kernel's own lock (`futex`), called by a runtime or by the memory allocator.
     Futex = 11,
+    /// Python's global lock (GIL).
+    Gil = 12,
 }
 
 impl WaitKind {
@@ -98,7 +100,7 @@ impl WaitKind {
         use WaitKind::*;
         let all = [
             Mutex, ReadLock, WriteLock, SpinLock, Critical, Condition, Semaphore, Join, Tasks,
-            Ordered, Futex,
+            Ordered, Futex, Gil,
         ];
         all.into_iter().find(|k| *k as u8 == code)
     }
@@ -109,7 +111,7 @@ impl WaitKind {
         use WaitKind::*;
         matches!(
             self,
-            Mutex | ReadLock | WriteLock | SpinLock | Critical | Futex
+            Mutex | ReadLock | WriteLock | SpinLock | Critical | Futex | Gil
         )
     }
 }

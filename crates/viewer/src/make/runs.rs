@@ -26,7 +26,7 @@ pub fn info(run: &Recorded, d: &Diagnosis) -> RunInfo {
         mpi_library: header.mpi_library.clone(),
         started_unix: Some(header.started_unix).filter(|t| *t > 0.0),
         recordings: header.recordings.max(1),
-        imported: !recorded.symbols.is_empty(),
+        imported: recorded.is_imported(),
         counters: header.counters.clone(),
         missing,
     }

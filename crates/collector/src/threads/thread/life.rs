@@ -16,17 +16,21 @@ use crate::guest::{
     recording::RECORDING,
     uncancelled,
 };
-use crate::libraries::runtimes;
+use crate::libraries::{
+    frames::{Contexts, Frames},
+    runtimes,
+};
 use crate::sampling::rate;
 use crate::storage::{
     process_spool,
     spool::{FEW_BYTES, FIRST_BYTES, Spool, may_be_as_long},
-    table::{Contexts, Table},
+    table::Table,
     window::Windows,
 };
 use crate::threads::{
     birth,
     futex::Slept,
+    gil,
     local::local,
     named::Regions,
     part,
@@ -239,7 +243,7 @@ impl Thread {
         } else {
             None
         };
-        let Some(thread) = thread else {
+        let Some(mut thread) = thread else {
             if RECORDING.load(Ordering::Relaxed) && !FULL.swap(true, Ordering::Relaxed) {
                 process_spool::say(
                     "There were more threads than there is room for, so some were not recorded.",
@@ -251,6 +255,7 @@ impl Thread {
             }
             return None;
         };
+        thread.contexts.expect_interpreter();
         let contexts = thread.contexts.rows();
         let at = Box::into_raw(thread);
         roster::put(number, at, contexts);
@@ -269,7 +274,12 @@ impl Thread {
             made_at_key: AtomicU64::new(u64::MAX),
             in_team: false,
             in_mpi: AtomicBool::new(true),
-            contexts: Contexts::new(contexts, Stack::NONE, runtimes::reports_events),
+            contexts: Contexts::new(
+                contexts,
+                Stack::NONE,
+                runtimes::reports_events,
+                Frames::new(number),
+            ),
             calls_mpi: whole,
             segments: later(spool, number, size.segments, true, whole)?,
             calls: later(spool, number, size.calls, true, whole)?,
@@ -310,6 +320,7 @@ impl Thread {
             },
             waits: Waits::new(),
             regions: Regions::new(),
+            gil: gil::Pending::NONE,
             slept: Slept::new(),
             openmp: part::RegionState::new(),
             schedstat: -1,

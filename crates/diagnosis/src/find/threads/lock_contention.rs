@@ -192,6 +192,7 @@ fn evidence(
             (_, Some(WaitKind::ReadLock | WaitKind::WriteLock)) => "the read-write lock",
             (_, Some(WaitKind::SpinLock)) => "the spin lock",
             (_, Some(WaitKind::Critical)) => "the OpenMP lock or critical section",
+            (_, Some(WaitKind::Gil)) => "Python's global lock (GIL)",
             (_, Some(WaitKind::Futex)) => "a lock of the runtime (futex)",
             _ => "the mutex",
         };
@@ -200,6 +201,11 @@ fn evidence(
             words::seconds(all / count as f64),
             words::seconds(all),
         ));
+        if kinds.first() == Some(&WaitKind::Gil) {
+            out.push(
+                "one thread at a time runs Python: have the work done by an extension that gives the lock up, or by several processes".to_string(),
+            );
+        }
     } else {
         out.push(format!(
             "threads that allocate were asleep for {} that no other call explains",

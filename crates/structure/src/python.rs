@@ -1,0 +1,482 @@
+//! Functions, loops and lines of a source file of Python, from its blocks; nothing is run.
+//!
+//! Places have the offsets that a recording gives them (`headwater_model::run::python`), so what the source says fits
+//! the frames of a run. Python's blocks are its indentation: `python_lines` reads the statements, and each statement
+//! that is indented less ends the blocks before it.
+
+use crate::StructureError;
+use crate::python_lines::{Statement, statements};
+use headwater_model::psg::ModuleStructure;
+use headwater_model::run::{Part, Symbol, python};
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// Bytes of a source file at the most.
+const LONGEST: u64 = 1 << 24;
+
+/// Name of the code of a file outside of its functions.
+const MODULE: &str = "<module>";
+
+/// A loop of a function.
+struct Loop {
+    first_line: u32,
+    last_line: u32,
+    /// The loop around it.
+    around: Option<usize>,
+}
+
+/// A line of a function.
+struct Line {
+    /// The loop that it is in.
+    around: Option<usize>,
+    /// What it calls, if it calls anything.
+    call: Option<String>,
+}
+
+/// A function, the body of a class, or the code of the file outside of both.
+struct Function {
+    /// Its name with those around it.
+    name: String,
+    first_line: u32,
+    last_line: u32,
+    loops: Vec<Loop>,
+    lines: BTreeMap<u32, Line>,
+}
+
+/// What is in a source file.
+pub struct PythonSource {
+    path: String,
+    functions: Vec<Function>,
+}
+
+/// Whether a file is one of Python, by its name.
+pub fn is_python(path: &Path) -> bool {
+    path.extension().is_some_and(|e| e == "py")
+}
+
+impl PythonSource {
+    /// Reads the source at `path`.
+    ///
+    /// # Errors
+    /// A file that cannot be read, or whose blocks cannot be told.
+    pub fn read(path: &Path) -> Result<Self, StructureError> {
+        let bytes = headwater_files::read(path, LONGEST).map_err(|source| StructureError::Io {
+            path: path.to_path_buf(),
+            source,
+        })?;
+        let text = String::from_utf8_lossy(&bytes);
+        Self::of(&path.display().to_string(), &text).map_err(|why| StructureError::NotPython {
+            path: path.to_path_buf(),
+            why,
+        })
+    }
+
+    /// What is in this text.
+    fn of(path: &str, text: &str) -> Result<Self, String> {
+        let mut reader = Reader::new();
+        for statement in statements(text)? {
+            reader.take(&statement);
+        }
+        Ok(Self {
+            path: path.to_string(),
+            functions: reader.functions,
+        })
+    }
+
+    /// The structure of the file alone.
+    pub fn structure(&self) -> ModuleStructure {
+        let mut symbols = Vec::new();
+        for function in &self.functions {
+            let offset = python::function(function.first_line, &function.name);
+            self.put(function, offset, &function.name, &mut symbols);
+        }
+        self.made(symbols.into_iter().map(|s| (s.offset, s)).collect())
+    }
+
+    /// The structure of the file, in which functions and lines of a run are at the same offsets. `None` if the run has a
+    /// function that is not in the file: it was another one then.
+    pub fn structure_of(&self, run: &ModuleStructure) -> Option<ModuleStructure> {
+        let mut all: BTreeMap<u64, Symbol> = BTreeMap::new();
+        for function in &run.functions {
+            let root = function.vertices.first()?;
+            let name = run.string(function.name);
+            let last = name.rsplit('.').next().unwrap_or(name);
+            let is_it = |f: &&Function| {
+                let own = f.name.rsplit('.').next().unwrap_or(&f.name);
+                // Before 3.11, the code of a file begins with its first statement.
+                own == last && (f.first_line == root.first_line || own == MODULE)
+            };
+            let mut symbols = Vec::new();
+            match self.functions.iter().find(is_it) {
+                Some(own) => self.put(own, root.address, name, &mut symbols),
+                // Comprehensions and the like have no name in the source.
+                None if last.starts_with('<') => {}
+                None => return None,
+            }
+            all.extend(symbols.into_iter().map(|s| (s.offset, s)));
+            for vertex in &function.vertices {
+                let is_call = vertex.kind.is_call();
+                let symbol = all.entry(vertex.address).or_insert_with(|| Symbol {
+                    offset: vertex.address,
+                    function: vertex.parent.is_none(),
+                    part: Part::Comp,
+                    name: vertex.name.map_or("", |n| run.string(n)).to_string(),
+                    file: self.path.clone(),
+                    first_line: vertex.first_line,
+                    last_line: vertex.last_line,
+                    ..Default::default()
+                });
+                if is_call && !symbol.function {
+                    symbol.part = Part::Call;
+                }
+            }
+        }
+        Some(self.made(all))
+    }
+
+    fn made(&self, symbols: BTreeMap<u64, Symbol>) -> ModuleStructure {
+        let mut structure = ModuleStructure::of_symbols(symbols.values());
+        structure.path.clone_from(&self.path);
+        let count = |part: Part| {
+            symbols
+                .values()
+                .filter(|s| !s.function && s.part == part)
+                .count()
+        };
+        let counts = &mut structure.counts;
+        (counts.before, counts.after) = (symbols.len(), symbols.len());
+        (counts.loops, counts.comps) = (count(Part::Loop), count(Part::Comp));
+        structure
+    }
+
+    /// Adds the symbols of a function at `offset`.
+    fn put(&self, function: &Function, offset: u64, name: &str, symbols: &mut Vec<Symbol>) {
+        let symbol = |offset, first_line, last_line| Symbol {
+            offset,
+            file: self.path.clone(),
+            first_line,
+            last_line,
+            ..Default::default()
+        };
+        symbols.push(Symbol {
+            function: true,
+            name: name.to_string(),
+            ..symbol(offset, function.first_line, function.last_line)
+        });
+        let mut begins: Vec<u64> = Vec::new();
+        for one in &function.loops {
+            let before = function.loops.iter().take(begins.len());
+            let number = before.filter(|l| l.first_line == one.first_line).count();
+            let begin = python::begin_of_loop(offset, one.first_line, number as u32);
+            symbols.push(Symbol {
+                part: Part::Loop,
+                around: around(&begins, one.around),
+                ..symbol(begin, one.first_line, one.last_line)
+            });
+            begins.push(begin);
+        }
+        for (number, line) in &function.lines {
+            symbols.push(Symbol {
+                part: if line.call.is_some() {
+                    Part::Call
+                } else {
+                    Part::Comp
+                },
+                around: around(&begins, line.around),
+                name: line.call.clone().unwrap_or_default(),
+                ..symbol(python::line(offset, *number), *number, *number)
+            });
+        }
+    }
+}
+
+/// The offset of a loop; 0 for none.
+fn around(begins: &[u64], number: Option<usize>) -> u64 {
+    number.and_then(|n| begins.get(n)).copied().unwrap_or(0)
+}
+
+/// A block that is open.
+struct Block {
+    /// The indentation of the statement that began it.
+    indent: usize,
+    function: usize,
+    /// The loop that its statements are in.
+    around: Option<usize>,
+    /// If it is the block of a loop: that.
+    own_loop: Option<usize>,
+    /// What the names of functions in it begin with.
+    prefix: String,
+}
+
+/// What has been read of a file.
+struct Reader {
+    functions: Vec<Function>,
+    open: Vec<Block>,
+    /// The first decorator of the function that follows.
+    decorated: Option<u32>,
+}
+
+impl Reader {
+    fn new() -> Self {
+        let mut reader = Self {
+            functions: Vec::new(),
+            open: Vec::new(),
+            decorated: None,
+        };
+        reader.begin(MODULE.to_string(), 1);
+        reader
+    }
+
+    fn begin(&mut self, name: String, first_line: u32) -> usize {
+        self.functions.push(Function {
+            name,
+            first_line,
+            last_line: first_line,
+            loops: Vec::new(),
+            lines: BTreeMap::new(),
+        });
+        self.functions.len() - 1
+    }
+
+    fn take(&mut self, statement: &Statement) {
+        while self
+            .open
+            .last()
+            .is_some_and(|b| b.indent >= statement.indent)
+        {
+            self.open.pop();
+        }
+        for block in &self.open {
+            if let Some(function) = self.functions.get_mut(block.function) {
+                function.last_line = statement.last_line;
+                if let Some(own) = block.own_loop.and_then(|l| function.loops.get_mut(l)) {
+                    own.last_line = statement.last_line;
+                }
+            }
+        }
+        let (function, around, prefix) = match self.open.last() {
+            Some(block) => (block.function, block.around, block.prefix.clone()),
+            None => (0, None, String::new()),
+        };
+        if let Some(module) = self.functions.first_mut() {
+            module.last_line = statement.last_line;
+        }
+        let mut words = statement.text.split_whitespace();
+        let mut word = words.next().unwrap_or("");
+        if word == "async" {
+            word = words.next().unwrap_or("");
+        }
+        if word.starts_with('@') {
+            self.decorated.get_or_insert(statement.first_line);
+            self.line(statement, function, around, None);
+            return;
+        }
+        let first_line = self.decorated.take().unwrap_or(statement.first_line);
+        let word = word.trim_end_matches(':');
+        let opens = statement.opens_block;
+        let (mut own, mut inside, mut behind) = (function, around, prefix.clone());
+        let mut own_loop = None;
+        match word {
+            "def" | "class" => {
+                let rest = words.next().unwrap_or("");
+                let is_name = |c: char| c.is_alphanumeric() || c == '_';
+                let name: String = rest.chars().take_while(|c| is_name(*c)).collect();
+                let name = format!("{prefix}{name}");
+                behind = match word {
+                    "def" => format!("{name}.<locals>."),
+                    _ => format!("{name}."),
+                };
+                own = self.begin(name, first_line);
+                inside = None;
+                self.line(statement, function, around, None);
+                if let Some(own) = self.functions.get_mut(own) {
+                    own.last_line = statement.last_line;
+                }
+            }
+            "for" | "while" => {
+                if let Some(function) = self.functions.get_mut(function) {
+                    function.loops.push(Loop {
+                        first_line: statement.first_line,
+                        last_line: statement.last_line,
+                        around,
+                    });
+                    own_loop = Some(function.loops.len() - 1);
+                    inside = own_loop;
+                }
+                self.line(statement, function, inside, None);
+            }
+            _ => self.line(statement, function, around, called(&statement.text)),
+        }
+        if opens {
+            self.open.push(Block {
+                indent: statement.indent,
+                function: own,
+                around: inside,
+                own_loop,
+                prefix: behind,
+            });
+        }
+    }
+
+    /// Adds the lines of a statement to a function.
+    fn line(
+        &mut self,
+        statement: &Statement,
+        function: usize,
+        around: Option<usize>,
+        call: Option<String>,
+    ) {
+        if let Some(function) = self.functions.get_mut(function) {
+            for number in statement.first_line..=statement.last_line {
+                let call = call.clone().filter(|_| number == statement.first_line);
+                function
+                    .lines
+                    .entry(number)
+                    .or_insert(Line { around, call });
+            }
+        }
+    }
+}
+
+/// What a statement calls, if it is a call or assigns or returns the value of one, and that has a name.
+fn called(text: &str) -> Option<String> {
+    let text = text.strip_prefix("return ").unwrap_or(text);
+    let value = match text.split_once('=') {
+        Some((to, value)) if !to.contains('(') => value.trim_start(),
+        _ => text,
+    };
+    let value = value.strip_prefix("await ").unwrap_or(value).trim_start();
+    let is_name = |c: char| c.is_alphanumeric() || c == '_' || c == '.';
+    let end = value.find(|c| !is_name(c))?;
+    let (name, rest) = (value.get(..end)?, value.get(end..)?);
+    let is_call =
+        rest.starts_with('(') && name.starts_with(|c: char| c.is_alphabetic() || c == '_');
+    is_call.then(|| name.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use headwater_model::psg::VertexKind;
+
+    const SOURCE: &str = "\
+import numpy as np
+
+class Solver:
+    @cached
+    def step(self, n):
+        for i in range(n):
+            while self.left(i):
+                x = [
+                    i,
+        # not the end of the block
+                ]
+        else:
+            done()
+        return x
+
+def main():
+    s = Solver()
+    for k in range(3): s.step(k)
+    async def inner():
+        '''for x in y:
+'''
+";
+
+    /// What is at a line: its function, and the lines of the loops around it.
+    fn at(structure: &ModuleStructure, function: usize, line: u32) -> Vec<u32> {
+        let function = &structure.functions[function];
+        let root = function.vertices[0].address;
+        let (_, vertex) = structure.locate(python::line(root, line)).expect("a place");
+        let mut at = function.vertices.get(vertex as usize);
+        assert_eq!(at.map(|v| v.first_line), Some(line));
+        let mut loops = Vec::new();
+        while let Some(v) = at {
+            if v.kind == VertexKind::Loop {
+                loops.push(v.first_line);
+            }
+            at = v.parent.and_then(|p| function.vertices.get(p as usize));
+        }
+        loops
+    }
+
+    #[test]
+    fn functions_have_loops_and_lines() {
+        let source = PythonSource::of("/home/u/solver.py", SOURCE).expect("Python");
+        let structure = source.structure();
+        let names: Vec<(&str, u32, u32)> = (structure.functions.iter())
+            .map(|f| {
+                let root = &f.vertices[0];
+                (structure.string(f.name), root.first_line, root.last_line)
+            })
+            .collect();
+        assert_eq!(
+            names,
+            [
+                ("<module>", 1, 21),
+                ("Solver", 3, 14),
+                ("Solver.step", 4, 14),
+                ("main", 16, 21),
+                ("main.<locals>.inner", 19, 21),
+            ]
+        );
+        for (function, line, loops) in [
+            (2, 6, vec![6]),
+            (2, 7, vec![7, 6]),
+            (2, 8, vec![7, 6]),
+            (2, 9, vec![7, 6]),
+            (2, 13, vec![]),
+            (2, 14, vec![]),
+            (3, 17, vec![]),
+            (3, 18, vec![18]),
+            (0, 16, vec![]),
+        ] {
+            assert_eq!(at(&structure, function, line), loops, "{line}");
+        }
+        let calls = &structure.functions[2].vertices;
+        let call = calls.iter().find(|v| v.first_line == 13).expect("a line");
+        assert_eq!(call.name.map(|n| structure.string(n)), Some("done"));
+    }
+
+    #[test]
+    fn a_run_has_its_own_offsets_in_the_same_structure() {
+        let source = PythonSource::of("/home/u/solver.py", SOURCE).expect("Python");
+        let run = |name: &str, first_line| {
+            let function = python::function(first_line, name);
+            let symbol = |offset, function, name: &str, line| Symbol {
+                offset,
+                function,
+                name: name.into(),
+                first_line: line,
+                part: Part::Call,
+                ..Default::default()
+            };
+            ModuleStructure::of_symbols(&[
+                symbol(function, true, name, first_line),
+                symbol(python::line(function, 8), false, "", 8),
+            ])
+        };
+        // As 3.9 names it.
+        let structure = source.structure_of(&run("step", 4)).expect("the same");
+        assert_eq!(structure.functions.len(), 1);
+        assert_eq!(at(&structure, 0, 8), [7, 6]);
+        assert!(source.structure_of(&run("Solver.step", 5)).is_none());
+        assert!(source.structure_of(&run("<lambda>", 5)).is_some());
+    }
+
+    #[test]
+    fn calls_have_the_names_in_the_source() {
+        for (text, name) in [
+            ("comm.Barrier()", Some("comm.Barrier")),
+            ("x = yield_(1)", Some("yield_")),
+            ("self.x = await a.b(c == d)", Some("a.b")),
+            ("return f(x) + 1", Some("f")),
+            ("f(a=1)", Some("f")),
+            ("x += 1", None),
+            ("(f)(1)", None),
+            ("x", None),
+        ] {
+            assert_eq!(called(text).as_deref(), name, "{text}");
+        }
+    }
+}
