@@ -49,7 +49,7 @@ pub struct Frames {
 }
 
 /// Memory that this thread may read directly: its own frames while it calls out of the interpreter, when nothing
-/// changes them, of an interpreter whose structures were checked.
+/// changes them, of an interpreter whose structures were checked, from the state on that is known to be its own.
 struct Own;
 
 impl Memory for Own {
@@ -134,7 +134,7 @@ impl Frames {
     /// The innermost frame of the calling thread, which calls out of the interpreter.
     pub fn innermost(&mut self) -> Option<u64> {
         let python = interpreter::python()?;
-        let (state, at) = (self.state.as_mut()?, interpreter::state()?);
+        let (state, at) = (self.state.as_mut()?, interpreter::own_state(python)?);
         let State {
             stack,
             functions,
@@ -155,7 +155,7 @@ impl Frames {
 
     #[inline(never)]
     fn mark_of(&mut self, python: &Python) -> u64 {
-        let (Some(state), Some(at)) = (&mut self.state, interpreter::state()) else {
+        let (Some(state), Some(at)) = (&mut self.state, interpreter::own_state(python)) else {
             return 0;
         };
         if !state.stack.read(&Own, &python.layout, at) {

@@ -178,6 +178,16 @@ pub fn state() -> Option<u64> {
     }
 }
 
+/// The same, of which it was just looked that it is this thread's: it may be read directly. After the interpreter has ended,
+/// another library may have the key, and keep under it what is no state.
+pub fn own_state(python: &Python) -> Option<u64> {
+    // SAFETY: a plain query.
+    let own = unsafe { libc::pthread_self() };
+    let at = state()?;
+    let number = Checked.word(at.wrapping_add(python.layout.thread_id));
+    (number == Some(own)).then_some(at)
+}
+
 /// What this thread has under a key.
 fn value_of(key: u32) -> Option<u64> {
     // SAFETY: reads the thread's own values; a key that there is not has none.
