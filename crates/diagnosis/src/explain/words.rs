@@ -216,11 +216,18 @@ fn small(account: &Account) -> Option<String> {
     if let Some(largest) = small.largest.first().filter(|_| most_share >= MATTERS) {
         let rest = match small.places {
             1 => String::new(),
-            n => format!(
-                " With {} smaller ones, together {}.",
-                n - 1,
-                percent(together)
-            ),
+            n => {
+                let others = match n - 1 {
+                    1 => "One other place".to_string(),
+                    n => format!("{n} other places"),
+                };
+                // Elsewhere the same ranks may take less, so one place may lose more than all together.
+                let all = match together > most_share {
+                    true => format!("; all together lose {}", percent(together)),
+                    false => String::new(),
+                };
+                format!(" {others} may lose less{all}.")
+            }
         };
         return Some(format!(
             "Not certain enough for a cause: {} may lose {most}.{rest} Recordings at more scales, or several of each (--repeat 3), make it more certain.",
@@ -324,7 +331,7 @@ mod tests {
             "{large}"
         );
         assert!(
-            large.contains("may lose 40 %") && large.contains("With 1 smaller"),
+            large.contains("may lose 40 %. One other place may lose less; all together lose 41 %."),
             "{large}"
         );
         assert!(
