@@ -282,6 +282,8 @@ mod tests {
             (open.rank, open.thread, &*open.values, open.before),
             (3, 0, &[2, -7][..], Some(5))
         );
+        let missing = [3, 5, 6, 5 + (1 << 32)].map(|kept| open.missing(kept));
+        assert_eq!(missing, [Some(2), Some(0), None, Some(0)]);
         let signature = &trace.signatures[&open.signature];
         assert_eq!(signature.function, "MPI_Recv");
         assert_eq!(signature.kinds, [Kind::Peer, Kind::Plain]);

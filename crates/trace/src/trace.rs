@@ -117,7 +117,9 @@ pub struct OpenCall {
 impl OpenCall {
     /// How many events are missing between the first `kept` ones of its thread and this call; `None` if that is not known.
     pub fn missing(&self, kept: u64) -> Option<u32> {
-        self.before.map(|before| before.wrapping_sub(kept as u32))
+        let missing = self.before?.wrapping_sub(kept as u32);
+        // The thread cannot have recorded more than it has called.
+        (missing <= i32::MAX as u32).then_some(missing)
     }
 }
 
