@@ -22,15 +22,18 @@ pub enum Work {
 
 /// Names of x86 instructions on floating-point numbers without the `v` before and the type behind; those of fused ones
 /// go on.
-const FLOATING: [&str; 12] = [
+const FLOATING: [&str; 14] = [
     "add", "sub", "mul", "div", "sqrt", "min", "max", "rcp", "rsqrt", "hadd", "hsub", "addsub",
+    "dp", "dpbf16",
 ];
 const FUSED: [&str; 6] = ["fmadd", "fmsub", "fnmadd", "fnmsub", "fmaddsub", "fmsubadd"];
 /// Beginnings of names of x86 instructions on packed integers, without the `v`.
-const INTEGER: [&str; 14] = [
+const INTEGER: [&str; 15] = [
     "padd", "psub", "pmul", "pmadd", "pmin", "pmax", "pabs", "pavg", "psad", "phadd", "phsub",
-    "psll", "psrl", "psra",
+    "psll", "psrl", "psra", "pdp",
 ];
+/// Those that begin so but only move bytes.
+const MOVES: [&str; 2] = ["pslldq", "psrldq"];
 /// Instructions of the old floating-point unit.
 const X87: [&str; 8] = [
     "fadd", "fsub", "fsubr", "fmul", "fdiv", "fdivr", "fsqrt", "faddp",
@@ -44,6 +47,9 @@ fn of_name(name: &str) -> Work {
         return Work::Scalar;
     }
     let name = name.strip_prefix('v').unwrap_or(&name);
+    if MOVES.contains(&name) {
+        return Work::Other;
+    }
     if INTEGER.iter().any(|begin| name.starts_with(begin)) {
         return Work::Packed;
     }

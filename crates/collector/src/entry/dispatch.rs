@@ -296,6 +296,7 @@ fn record(
     if outcome.met_the_world {
         thread::world_collective();
     }
+    let now = clock::now();
     if function.class == Class::FileOpen && result == 0 {
         // The name comes behind the communicator. In Fortran, no NUL ends it.
         let at = shape.at(Role::Comm).filter(|_| !decoder.args().fortran());
@@ -303,7 +304,6 @@ fn record(
         // SAFETY: null, or a C string of the program's, which the library has just read.
         unsafe { resources::opened_by_mpi(path as *const std::ffi::c_char) };
     }
-    let now = clock::now();
     if t.is_traced() {
         t.trace_after(call, decoder.args(), result, now);
     }

@@ -67,7 +67,12 @@ fn put(rows: &[ResourceRow], rank: &RankInfo, nodes: &mut FxHashSet<u32>, run: &
         return;
     }
     let of = |what: Resource| {
-        let row = rows.iter().find(|r| r.what == what as u32 && r.ended == 1);
+        // A process may have gone on behind an end, as after an `exec` that failed.
+        let has_ended = |r: &&ResourceRow| rank.complete && r.ended == 1;
+        let row = rows
+            .iter()
+            .filter(has_ended)
+            .find(|r| r.what == what as u32);
         row.map(|r| r.end.saturating_sub(r.begin))
     };
     use Resource::{
@@ -101,7 +106,8 @@ fn put(rows: &[ResourceRow], rank: &RankInfo, nodes: &mut FxHashSet<u32>, run: &
             mpi_opened: counts.0,
             open_at_end: counts.1,
         }));
-    let is_energy = |r: &&ResourceRow| r.what == Resource::Energy as u32 && r.ended == 1;
+    let is_energy =
+        |r: &&ResourceRow| r.what == Resource::Energy as u32 && r.ended == 1 && rank.complete;
     let mut rows = rows.iter().filter(is_energy).peekable();
     if rows.peek().is_some() && nodes.insert(rank.node) {
         run.energy.extend(rows.map(|row| energy(row, rank)));
@@ -153,7 +159,10 @@ mod tests {
 
     #[test]
     fn what_was_not_read_at_the_end_is_missing() {
-        let rank = RankInfo::default();
+        let rank = RankInfo {
+            complete: true,
+            ..RankInfo::default()
+        };
         let mut run = Run::default();
         let mut nodes = FxHashSet::default();
         put(&[], &rank, &mut nodes, &mut run);
@@ -169,6 +178,9 @@ mod tests {
         };
         assert_eq!((usage.read_bytes, usage.reads), (None, Some(3)));
         assert_eq!(usage.peak_memory_bytes, None);
+        // It went on behind its end, and was killed.
+        put(&[reads], &RankInfo::default(), &mut nodes, &mut run);
+        assert_eq!(run.usage[1].reads, None);
     }
 
     #[test]
@@ -195,6 +207,7 @@ mod tests {
     #[test]
     fn energy_is_that_of_a_node_once_and_never_a_guess() {
         let rank = |rank, node| RankInfo {
+            complete: true,
             rank,
             node,
             ..Default::default()

@@ -49,7 +49,7 @@ fn fullest(run: &Run) -> Option<(u32, f64)> {
 
 /// Memory by run.
 pub fn memory(runs: &[&Recorded]) -> Section {
-    let note = "The most memory that a rank had at once (resident), since it started; Headwater's own, some MiB for each rank, is in it. A node's sum is what its ranks would need if all had their most at the same time.";
+    let note = "The most memory that a rank had at once (resident), since it started; Headwater's own, some MiB for each rank, is in it. A node's sum is an upper bound of what its ranks need together: memory that they share, as libraries, counts once for each.";
     let node = [
         ("node", "fullest node", Unit::None),
         ("node_bytes", "its ranks", Unit::Bytes),
@@ -91,7 +91,7 @@ pub fn has_counts(run: &Run) -> bool {
 
 /// Faults, switches and migrations by run.
 pub fn events(runs: &[&Recorded]) -> Section {
-    let note = "A minor page fault needs no disk. A voluntary switch is a thread that waits, an involuntary one a thread that loses its core. Migrations are those that samples saw, so they are at least so many.";
+    let note = "A minor page fault needs no disk. A voluntary switch is a thread that waits, an involuntary one a thread that loses its core. Migrations are those that samples saw; the true number may be higher.";
     let columns = std::iter::once(("what", "what", Unit::None)).chain(columns(Unit::Count));
     let title = "Page faults, context switches, migrations";
     let mut section = section("events", title, note, columns);
@@ -126,7 +126,7 @@ const TRAFFIC: [Traffic; 4] = [
 
 /// Input and output by run.
 pub fn files(runs: &[&Recorded]) -> Section {
-    let note = "Read and written by calls: files, pipes and sockets, also the MPI library's own, but not files mapped into memory. Storage is what the system moved from and to devices for the process: nothing for files that are in memory, and often nothing for network file systems. Headwater's own recording is in what goes to storage. Pauses of recording are in all of these.";
+    let note = "Read and written by calls: files, pipes and sockets, also the MPI library's own, but not files mapped into memory. Storage is what the system moved from and to devices for the process: nothing for files that are in memory, and often nothing for network file systems. Programs that a rank started and waited for are in these figures, too. Headwater's own recording is in what goes to storage. Pauses of recording are in all of these.";
     let more = [
         ("what", "what", Unit::None),
         ("calls", "calls", Unit::Count),
@@ -147,7 +147,7 @@ pub fn files(runs: &[&Recorded]) -> Section {
 
 /// Energy by run and node.
 pub fn energy(runs: &[&Recorded]) -> Section {
-    let note = "Of a whole node, whoever used it, from the begin to the end of the recording. A zone named dram is memory that its package's counter leaves out.";
+    let note = "Energy of the whole node, other programs included, from the begin to the end of the recording. A package does not contain its memory, which is the zone dram. A zone psys contains packages and memory: do not add them.";
     let columns = [
         ("node", "node", Unit::None),
         ("zone", "zone", Unit::None),

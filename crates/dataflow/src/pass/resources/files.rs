@@ -81,7 +81,7 @@ fn of_libc(run: &Recorded) -> Group {
         }
     }
     Group {
-        what: "C library",
+        what: "C library, also pipes and sockets",
         calls: None,
         bytes: None,
         seconds,
@@ -119,7 +119,7 @@ fn file_systems(run: &Run, of_mpi: bool) -> Item {
 
 /// Time in files by run.
 pub fn times(runs: &[&Recorded]) -> Section {
-    let note = "Own calls of MPI-IO are those of one rank; in those that all ranks make together, a rank also waits for others. Of the C library only sleep is recorded, in calls of read, write, pread, pwrite, fsync, fdatasync and msync that take over 50 µs: copying to and from the system's memory, and all that fread and fwrite do, is computation. Time is not divided by file system: named are those of the files that MPI-IO opened, and of the files that were open at the end.";
+    let note = "Independent calls of MPI-IO concern one rank; in collective ones a rank also waits for others. Of the C library only sleep is recorded, in calls of read, write, pread, pwrite, fsync, fdatasync and msync that take over 50 µs: copying to and from the system's memory, and all that fread and fwrite do, is computation. Sleep in reading a pipe or a socket is in it. Time is not divided by file system: named are those of the files that MPI-IO opened, and of the files that were open at the end.";
     let more = [
         ("what", "calls", Unit::None),
         ("file_systems", "file systems", Unit::None),
@@ -131,8 +131,8 @@ pub fn times(runs: &[&Recorded]) -> Section {
     for recorded in runs {
         let run = recorded.run();
         let groups = [
-            of_mpi(run, "MPI-IO, own", |c| c == Class::File),
-            of_mpi(run, "MPI-IO, all", |c| c != Class::File),
+            of_mpi(run, "MPI-IO, independent", |c| c == Class::File),
+            of_mpi(run, "MPI-IO, collective", |c| c != Class::File),
             of_libc(recorded),
         ];
         for group in groups.into_iter().filter(|g| !g.seconds.is_empty()) {

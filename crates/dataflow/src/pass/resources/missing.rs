@@ -28,7 +28,8 @@ fn some_ranks(run: &Run) -> Option<String> {
         .collect();
     let all = silent.len() == run.usage.len();
     let who = words::ranks(&silent, run.header.ranks, 40);
-    (!silent.is_empty() && !all).then(|| format!("{who} did not end by themselves"))
+    (!silent.is_empty() && !all)
+        .then(|| format!("{who} ended otherwise than by the end of the program"))
 }
 
 /// What is missing of one run.
@@ -50,17 +51,21 @@ fn of_run(recorded: &Recorded) -> Vec<(&'static str, String)> {
             unsure.then(|| "some counters may have begun again more than once".into())
         }
         (true, true) => of_process(run, |_| None),
+        _ if run.ranks.iter().all(|r| !r.complete) => Some("no rank ended by itself".into()),
         (true, false) => Some("no counter that this user may read".into()),
     };
     add("energy", energy);
     let counters = counters::of_processor(recorded).next().is_none();
     let why = match imported {
         true => "the imported trace has none",
-        false => "not allowed here (see headwater doctor)",
+        false => "they could not be opened when it was recorded (see headwater doctor there)",
     };
     add("counters and bandwidth", counters.then(|| why.into()));
-    let vectors = !vectors::is_known(recorded);
-    let why = "no binary with such arithmetic was found";
+    let why = match vectors::is_known(recorded) {
+        true => "no hot loop has such arithmetic",
+        false => "no binary with such arithmetic was found",
+    };
+    let vectors = vectors::vectors(&[recorded]).rows.is_empty();
     add("vector instructions", vectors.then(|| why.into()));
     add(
         "bytes on the network",

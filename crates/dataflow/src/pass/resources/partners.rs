@@ -4,6 +4,7 @@
 use super::counted::{begin, section};
 use super::spread::{Spread, columns};
 use crate::run::Recorded;
+use headwater_graph::view::Cell;
 use headwater_model::report::{Section, Unit};
 use headwater_model::run::Run;
 use std::collections::BTreeMap;
@@ -47,6 +48,12 @@ fn sent(recorded: &Recorded) -> BTreeMap<i64, Sent> {
             continue;
         };
         let (rank, peer) = (rank as u32, peer as u32);
+        // A root is no partner of all ranks: how a collective moves its data, the library decides.
+        let class =
+            of("vertex", row).map(|v| recorded.top_down().vertices.cell("class", v as usize));
+        if let Some(Cell::Text("collective")) = class {
+            continue;
+        }
         let (messages, bytes) = (of("messages", row), of("sent", row).unwrap_or(0.0));
         let messages = messages.unwrap_or(0.0);
         if messages == 0.0 && bytes == 0.0 {
@@ -54,7 +61,8 @@ fn sent(recorded: &Recorded) -> BTreeMap<i64, Sent> {
         }
         let sum = out.entry(i64::from(peer) - i64::from(rank)).or_default();
         sum.messages += messages;
-        if node.get(&rank) != node.get(&peer) {
+        let nodes = node.get(&rank).zip(node.get(&peer));
+        if nodes.is_some_and(|(own, theirs)| own != theirs) {
             sum.between_nodes += bytes;
         }
         *sum.by_rank.entry(rank).or_default() += bytes;

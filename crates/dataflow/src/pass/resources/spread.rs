@@ -1,6 +1,6 @@
 //! A figure of many ranks in short.
 
-use crate::numbers::stats::quantile;
+use crate::numbers::stats::lower_median;
 use headwater_model::report::{Item, Unit};
 
 /// Names, titles and units of the columns that [`Spread::items`] fills, for figures of a unit.
@@ -38,7 +38,7 @@ impl Spread {
         Some(Self {
             total: figures.iter().sum(),
             least: pick(|a, b| a < b)?,
-            median: quantile(&figures, 0.5),
+            median: lower_median(&figures),
             most: pick(|a, b| a > b)?,
         })
     }
