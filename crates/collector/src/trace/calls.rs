@@ -148,6 +148,12 @@ impl Calls {
         }
     }
 
+    /// The thread has left it by an exception: it becomes no event.
+    pub fn leave(&mut self) {
+        self.begun = self.begun.wrapping_sub(1);
+        self.end();
+    }
+
     /// The thread calls MPI no more.
     pub fn finish(&mut self) {
         self.end();

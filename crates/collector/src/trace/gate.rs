@@ -142,7 +142,6 @@ mod tests {
             held
         });
         let mut calls = 0;
-        // Until the keeper has had its turns too.
         while calls < 20_000 {
             calls += 1;
             gate.open(calls << 32 | 1);

@@ -14,8 +14,13 @@ use std::time::Duration;
 /// The keeper looks at most so often.
 const BETWEEN: Duration = Duration::from_secs(1);
 
-/// A thread must be in a call for this part of the run, and for one second at least, before its file is written.
-const OF_RUN: u64 = 64;
+/// A thread must be in a call for this part of the run, but for one second at least and one minute at most, before its file
+/// is written.
+const OF_RUN: u32 = 64;
+const LONGEST: Duration = Duration::from_secs(60);
+
+/// Files of one thread are so many times as far apart as writing one took.
+const APART: u64 = 200;
 
 /// A thread that is looked at.
 struct Watched {
@@ -25,6 +30,8 @@ struct Watched {
     seen: Option<(u64, u64)>,
     /// The call that it was in when its file was written.
     written: Option<u64>,
+    /// When the next file may be written.
+    next: u64,
 }
 
 // SAFETY: the tracer is used only while its thread is held at the gate.
@@ -68,6 +75,7 @@ pub fn watch(tracer: *mut Tracer, gate: Gate, start: fn(fn()) -> bool) {
         gate,
         seen: None,
         written: None,
+        next: 0,
     });
 }
 
@@ -98,12 +106,13 @@ fn run() {
             return;
         }
         let now = clock::now();
-        let patience = (now.saturating_sub(keeper.began) / OF_RUN).max(BETWEEN.as_nanos() as u64);
+        let slept = between.as_nanos() as u64;
         keeper
             .watched
             .iter_mut()
-            .for_each(|one| one.look(now, patience));
-        between = Duration::from_nanos(patience);
+            .for_each(|one| one.look(now, slept));
+        let run = Duration::from_nanos(now.saturating_sub(keeper.began));
+        between = (run / OF_RUN).clamp(BETWEEN, LONGEST);
     }
 }
 
@@ -119,15 +128,19 @@ impl Watched {
             _ => now,
         };
         self.seen = Some((state, since));
-        if now.saturating_sub(since) < patience || self.written == Some(state) {
+        let is_long = now.saturating_sub(since) >= patience;
+        if !is_long || self.written == Some(state) || now < self.next {
             return;
         }
         let tracer = self.tracer;
-        // SAFETY: a tracer that is watched exists, and its thread does not use it while it is held.
-        let is_held = self
-            .gate
-            .hold(state, || unsafe { (*tracer).write_for_thread() });
-        if is_held {
+        let mut is_written = false;
+        self.gate.hold(state, || {
+            // SAFETY: a tracer that is watched exists, and its thread does not use it while it is held.
+            is_written = unsafe { (*tracer).write_for_thread() };
+        });
+        let took = clock::now().saturating_sub(now);
+        self.next = now + took + took.saturating_mul(APART);
+        if is_written {
             self.written = Some(state);
         }
     }

@@ -210,7 +210,7 @@ impl Tracer {
 
     /// The thread has left the call in progress by an exception.
     pub fn left(&mut self) {
-        self.calls.end();
+        self.calls.leave();
     }
 
     /// The place of the call that begins is another one's: it is this one's from now on.
@@ -275,14 +275,14 @@ impl Tracer {
 
     /// Writes what was recorded so far into a file, for the case that the process does not reach `MPI_Finalize`. The
     /// next one is due when the run is longer by a quarter. Each thread writes its own events. If there is too little memory
-    /// for a copy, the file before remains, but the program's `last` one is written.
+    /// for a copy, the file before remains, but the program's `last` one is written. Returns whether there was memory.
     #[cold]
-    fn write(&mut self, now: u64, last: bool) {
-        let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+    fn write(&mut self, now: u64, last: bool) -> bool {
+        let made = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
             let (rank, thread) = (self.process.rank, self.thread);
             let (kept, lost) = (self.recorder.events(), self.recorder.lost());
             if !memory::room(ROOM) {
-                return;
+                return false;
             }
             let mut trace = self.process.trace();
             if lost == 0 {
@@ -297,17 +297,20 @@ impl Tracer {
                 name_modules(&mut trace);
                 write(&trace.to_bytes(), whose(rank, thread));
             };
-            self.recorder.write_copy(trace, (rank, thread), last, write);
+            self.recorder.write_copy(trace, (rank, thread), last, write)
         }));
         let then = clock::now();
         let took = then.saturating_sub(now);
         let quarter = then.saturating_sub(self.began) / 4;
         self.due = then + quarter.max(SHORTEST).max(took * LEAST_SHARE);
+        made.unwrap_or(false)
     }
 
     /// Writes what was recorded so far, while the thread is held in a call.
-    pub fn write_for_thread(&mut self) {
-        self.write(clock::now(), false);
+    ///
+    /// Returns whether there was memory for that.
+    pub fn write_for_thread(&mut self) -> bool {
+        self.write(clock::now(), false)
     }
 
     /// Adds the events to the trace of the process, as the stream of `thread`.
