@@ -1,6 +1,6 @@
 //! Instructions that calculate in vector registers, on one value (scalar) or on several at once (packed).
 //!
-//! Integer arithmetic in general registers is left out: it cannot be told from counting and addressing. So the share of
+//! Integer arithmetic in general registers is left out: it looks like counting and addressing. So the share of
 //! packed instructions is that of floating-point arithmetic, and of packed integers.
 
 use crate::flow::Flow;

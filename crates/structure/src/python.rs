@@ -58,7 +58,7 @@ impl PythonSource {
     /// Reads the source at `path`.
     ///
     /// # Errors
-    /// A file that cannot be read, or whose blocks cannot be told.
+    /// A file that cannot be read, or whose blocks cannot be found.
     pub fn read(path: &Path) -> Result<Self, StructureError> {
         let bytes = headwater_files::read(path, LONGEST).map_err(|source| StructureError::Io {
             path: path.to_path_buf(),

@@ -24,7 +24,7 @@ const FUNCTIONS: u32 = 1 << 11;
 /// Places whose lines are remembered; a power of two.
 const PLACES: usize = 1 << 10;
 
-/// A place in Python's code, and the address that stands for it.
+/// A place in Python's code, and its address in call paths.
 #[derive(Clone, Copy)]
 struct Place {
     frame: Frame,
@@ -210,7 +210,7 @@ impl State {
 
 /// What is known of a frame.
 enum Known {
-    /// The address that stands for it.
+    /// Its address in call paths.
     Address(u64),
     /// It is the interpreter's own, and no function.
     NoFunction,

@@ -102,7 +102,7 @@ pub fn is_known(recorded: &Recorded) -> bool {
 
 /// Loops by run.
 pub fn vectors(runs: &[&Recorded]) -> Section {
-    let note = "Arithmetic is that of floating-point numbers and of packed integers; counting and addressing cannot be told from other integer arithmetic. Each instruction of a loop counts once, as it is in the binary, without the loops inside it: a vectorised loop may have scalar instructions for the rest of its iterations. \"all loops\" weighs loops with arithmetic by their computation.";
+    let note = "Arithmetic is that of floating-point numbers and of packed integers; integers in general registers are left out, because such instructions also count and address. Each instruction of a loop counts once, as it is in the binary, without the loops inside it: a vectorised loop may have scalar instructions for the rest of its iterations. \"all loops\" weighs loops with arithmetic by their computation.";
     let columns = [
         ("function", "function", Unit::None),
         ("location", "loop", Unit::None),
