@@ -105,42 +105,34 @@ pub fn ask(addresses: &[u64], words: &mut [u64]) -> bool {
 /// Fills `bytes` with what is at `address` of this process, by one system call. Returns `false` if not all of it is
 /// mapped, or if the system does not allow it.
 pub fn bytes_at(address: u64, bytes: &mut [u8]) -> bool {
-    let to = libc::iovec {
-        iov_base: bytes.as_mut_ptr().cast(),
-        iov_len: bytes.len(),
-    };
-    let from = libc::iovec {
-        iov_base: address as *mut libc::c_void,
-        iov_len: bytes.len(),
-    };
-    // SAFETY: writes to our own buffer; the kernel checks what it reads from.
-    let read = unsafe {
-        libc::syscall(
-            libc::SYS_process_vm_readv,
-            libc::getpid(),
-            &to,
-            1usize,
-            &from,
-            1usize,
-            0usize,
-        )
-    };
-    read == bytes.len() as i64
+    // SAFETY: the room is ours, and takes any bytes.
+    unsafe { copy(address, bytes.as_mut_ptr().cast(), bytes.len()) }
 }
 
 /// This many words of this process from `address` on; zeros after the end of the stack.
 pub fn words_from(address: u64, count: usize) -> Box<[u64]> {
     let mut words = vec![0u64; count].into_boxed_slice();
+    let bytes = size_of_val(&*words);
+    // SAFETY: as above.
+    unsafe { copy(address, words.as_mut_ptr().cast(), bytes) };
+    words
+}
+
+/// Copies `length` bytes of this process from `address`, as far as they are mapped. Returns whether all were.
+///
+/// # Safety
+/// There is room for as many bytes at `to`, of values that may be any bytes.
+unsafe fn copy(address: u64, to: *mut libc::c_void, length: usize) -> bool {
     let to = libc::iovec {
-        iov_base: words.as_mut_ptr().cast(),
-        iov_len: size_of_val(&*words),
+        iov_base: to,
+        iov_len: length,
     };
     let from = libc::iovec {
         iov_base: address as *mut libc::c_void,
-        iov_len: size_of_val(&*words),
+        iov_len: length,
     };
-    // SAFETY: as above.
-    unsafe {
+    // SAFETY: writes to the room that the caller has; the kernel checks what it reads from.
+    let copied = unsafe {
         libc::syscall(
             libc::SYS_process_vm_readv,
             libc::getpid(),
@@ -151,7 +143,7 @@ pub fn words_from(address: u64, count: usize) -> Box<[u64]> {
             0usize,
         )
     };
-    words
+    copied == length as i64
 }
 
 #[cfg(test)]

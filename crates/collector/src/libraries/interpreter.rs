@@ -5,7 +5,7 @@
 //! and frames with code objects. So what is assumed about the interpreter is checked before it is used, and nothing
 //! calls the interpreter. See `cpython`.
 
-use crate::libraries::loader;
+use crate::libraries::{loader, references::Symbol};
 use crate::storage::process_spool::say;
 use headwater_call_path::{Loaded, stack};
 use headwater_cpython::{Code, DEBUG_WORDS, Layout, Memory, Stack, splice};
@@ -130,17 +130,6 @@ fn version_in(path: &str) -> Option<(u8, u8)> {
         n.get(..digits).and_then(|n| n.parse().ok())
     });
     Some((numbers.next()??, numbers.next()??))
-}
-
-/// A symbol as the loader has it.
-#[repr(C)]
-struct Symbol {
-    name: u32,
-    info: u8,
-    other: u8,
-    section: u16,
-    value: u64,
-    size: u64,
 }
 
 type Dladdr1 = unsafe extern "C" fn(

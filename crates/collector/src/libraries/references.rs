@@ -38,13 +38,14 @@ struct Relocation {
 
 /// `Elf64_Sym`
 #[repr(C)]
-struct Symbol {
+pub struct Symbol {
     name: u32,
     info: u8,
     other: u8,
     section: u16,
     value: u64,
-    size: u64,
+    /// Bytes of what it names.
+    pub size: u64,
 }
 
 /// A place for the address of a symbol that its module does not define.

@@ -49,10 +49,9 @@ pub struct Calls {
     /// and its name is needed.
     places: Option<&'static mut [Remembered; REMEMBERED]>,
     gate: Option<Gate>,
+    /// As it is written first, with the number of calls begun since.
     head: Head,
     whose: Whose,
-    /// How many calls have begun.
-    begun: u32,
 }
 
 impl Remembered {
@@ -86,7 +85,6 @@ impl Calls {
             gate: None,
             head,
             whose,
-            begun: 0,
         }
     }
 
@@ -134,9 +132,9 @@ impl Calls {
     /// The call at a place begins. From here on, the keeper may have what records the thread's events.
     #[inline]
     pub fn begin(&mut self, place: usize) {
-        self.begun = self.begun.wrapping_add(1);
+        self.head.begun = self.head.begun.wrapping_add(1);
         if let Some(gate) = &self.gate {
-            gate.open(Head::state(place as u32 + 1, self.begun));
+            gate.open(Head::state(place as u32 + 1, self.head.begun));
         }
     }
 
@@ -144,13 +142,13 @@ impl Calls {
     #[inline]
     pub fn end(&mut self) {
         if let Some(gate) = &self.gate {
-            gate.close(Head::state(0, self.begun));
+            gate.close(Head::state(0, self.head.begun));
         }
     }
 
     /// The thread has left it by an exception: it becomes no event.
     pub fn leave(&mut self) {
-        self.begun = self.begun.wrapping_sub(1);
+        self.head.begun = self.head.begun.wrapping_sub(1);
         self.end();
     }
 

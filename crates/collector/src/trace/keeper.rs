@@ -26,8 +26,8 @@ const APART: u64 = 200;
 struct Watched {
     tracer: *mut Tracer,
     gate: Gate,
-    /// The call that it was in when it was looked at, and since when it is in it.
-    seen: Option<(u64, u64)>,
+    /// The call that it was in when it was looked at last.
+    seen: Option<u64>,
     /// The call that it was in when its file was written.
     written: Option<u64>,
     /// When the next file may be written.
@@ -106,30 +106,21 @@ fn run() {
             return;
         }
         let now = clock::now();
-        let slept = between.as_nanos() as u64;
-        keeper
-            .watched
-            .iter_mut()
-            .for_each(|one| one.look(now, slept));
+        keeper.watched.iter_mut().for_each(|one| one.look(now));
         let run = Duration::from_nanos(now.saturating_sub(keeper.began));
         between = (run / OF_RUN).clamp(BETWEEN, LONGEST);
     }
 }
 
 impl Watched {
-    /// Writes the thread's events, if it has been in a call since `patience` nanoseconds before `now`.
-    fn look(&mut self, now: u64, patience: u64) {
-        let Some(state) = self.gate.call() else {
-            self.seen = None;
+    /// Writes the thread's events, if it is in the call in which it was at the last look.
+    fn look(&mut self, now: u64) {
+        let call = self.gate.call();
+        let before = std::mem::replace(&mut self.seen, call);
+        let Some(state) = call.filter(|_| call == before) else {
             return;
         };
-        let since = match self.seen {
-            Some((seen, since)) if seen == state => since,
-            _ => now,
-        };
-        self.seen = Some((state, since));
-        let is_long = now.saturating_sub(since) >= patience;
-        if !is_long || self.written == Some(state) || now < self.next {
+        if self.written == Some(state) || now < self.next {
             return;
         }
         let tracer = self.tracer;
