@@ -34,10 +34,13 @@ const CASES: [&str; 10] = [
 ];
 
 /// Programs begin no later than that, seconds.
-const LONGEST: f64 = 240.0;
+const LONGEST: f64 = 480.0;
 
 /// Seconds for each run.
 const EACH: u32 = 60;
+
+/// Lists of parameters that are longer than that become histograms in the second recording of each program.
+const LOSSY: &str = "16";
 
 /// One line of the table.
 struct Row {
@@ -45,6 +48,8 @@ struct Row {
     measured: f64,
     fitted: Option<f64>,
     replayed: Option<f64>,
+    /// The replay of a lossy trace, seconds, and the run that it was recorded in.
+    probable: Option<(f64, f64)>,
 }
 
 /// Records, simulates, replays and prints.
@@ -68,7 +73,9 @@ pub fn command(arguments: &[String]) -> Done {
     println!(
         "run times in seconds of 2 threads, mostly ranks, and over those of the recorded run:"
     );
-    println!("program          recorded  simulated   ratio   with fit   ratio   replayed   ratio");
+    println!(
+        "program          recorded  simulated   ratio   with fit   ratio   replayed   ratio   of lossy   ratio"
+    );
     let mut rows = Vec::new();
     for case in testbed::build_all(&request)? {
         if began.elapsed().as_secs_f64() > LONGEST {
@@ -81,8 +88,12 @@ pub fn command(arguments: &[String]) -> Done {
                     Some(s) => format!("{s:10.4} {:7.4}", s / row.recorded),
                     None => format!("{:>10} {:>7}", "–", "–"),
                 };
+                let probable = match row.probable {
+                    Some((s, recorded)) => format!("{s:10.4} {:7.4}", s / recorded),
+                    None => format!("{:>10} {:>7}", "–", "–"),
+                };
                 println!(
-                    "{:14} {:10.4} {} {} {}",
+                    "{:14} {:10.4} {} {} {} {probable}",
                     case.name,
                     row.recorded,
                     cell(Some(row.measured)),
@@ -94,58 +105,94 @@ pub fn command(arguments: &[String]) -> Done {
             Err(why) => println!("{:14} {why}", case.name),
         }
     }
-    let of = |get: &dyn Fn(&Row) -> Option<f64>, bar: &str, name: &str| {
-        let seconds = rows.iter().filter_map(|r| Some((get(r)?, r.recorded)));
-        let errors: Vec<f64> = seconds.map(|(s, r)| 100.0 * (s / r - 1.0).abs()).collect();
+    type Compared = fn(&Row) -> Option<(f64, f64)>;
+    let compared: [(&str, &str, Compared); 4] = [
+        ("simulated, measured network", "3", |r| {
+            Some((r.measured, r.recorded))
+        }),
+        ("simulated, fitted network", "3", |r| {
+            Some((r.fitted?, r.recorded))
+        }),
+        ("replayed", "2", |r| Some((r.replayed?, r.recorded))),
+        ("replayed from lossy traces", "5", |r| r.probable),
+    ];
+    for (name, bar, of) in compared {
+        let errors: Vec<f64> = rows
+            .iter()
+            .filter_map(of)
+            .map(|(seconds, recorded)| 100.0 * (seconds / recorded - 1.0).abs())
+            .collect();
         if errors.is_empty() {
-            return println!("{name}: nothing was measured");
+            println!("{name}: nothing was measured");
+            continue;
         }
         let mean = errors.iter().fold(0.0, |a, b| a + b) / errors.len() as f64;
         println!(
-            "{name}: mean error {mean:.2} %, median {:.2} %, of {} programs{bar}",
+            "{name}: mean error {mean:.2} %, median {:.2} %, of {} programs (bar {bar} %)",
             median(&errors),
             errors.len()
         );
-    };
-    of(
-        &|r| Some(r.measured),
-        " (bar 3 %)",
-        "simulated, measured network",
-    );
-    of(&|r| r.fitted, " (bar 3 %)", "simulated, fitted network");
-    of(&|r| r.replayed, " (bar 2 %)", "replayed");
+    }
     Ok(())
 }
 
 fn row(case: &Case, dir: &Path, network: &Path) -> Result<Row, String> {
     let trace = dir.join(&case.name);
-    let ranks = if case.manifest.has_threads() { 1 } else { 2 };
-    let mut launch = Mpi::Open.mpirun(ranks)?;
-    case.manifest.prepare(Mpi::Open, &mut launch);
-    let mut record = setup::record(&launch, &trace);
-    record.env("HEADWATER_TRACE", "1");
-    record.arg(&case.program);
-    record.args(case.manifest.arguments(ranks, None));
-    output(&mut within(EACH, &record))?;
-    let simulate = |network: &str| -> Result<(f64, f64), String> {
-        let mut command = Command::new(setup::headwater());
-        command.args(["simulate", "--quiet", "--json", "--network", network]);
-        let text = output(within(EACH, &command).arg(&trace))?;
-        let json: Value = serde_json::from_str(&text).map_err(|e| e.to_string())?;
-        let of = |name: &str| json[name].as_f64().ok_or(format!("no {name}"));
-        Ok((of("seconds")?, of("recorded_seconds")?))
-    };
-    let (measured, recorded) = simulate(&network.display().to_string())?;
-    let mut replay = Mpi::Open.mpirun(ranks)?;
-    replay.arg(setup::headwater()).arg("replay").arg(&trace);
-    let replayed = output(&mut within(EACH, &replay)).ok();
+    record(case, &trace, None)?;
+    let (measured, recorded) = simulate(&trace, &network.display().to_string())?;
+    let lossy = dir.join(format!("{}.lossy", case.name));
+    let probable = record(case, &lossy, Some(LOSSY)).and_then(|()| {
+        let (_, recorded) = simulate(&lossy, "ideal")?;
+        let ratio = replay(case, &lossy).ok_or("it cannot be replayed")?;
+        Ok((ratio * recorded, recorded))
+    });
+    if let Err(why) = &probable {
+        println!("{:14} lossy: {why}", case.name);
+    }
     Ok(Row {
         recorded,
         measured,
-        fitted: simulate("fit").ok().map(|(seconds, _)| seconds),
+        fitted: simulate(&trace, "fit").ok().map(|(seconds, _)| seconds),
         // Its "(… times as long)" is of the slowest rank's recorded time.
-        replayed: replayed.as_deref().and_then(ratio).map(|r| r * recorded),
+        replayed: replay(case, &trace).map(|r| r * recorded),
+        probable: probable.ok(),
     })
+}
+
+/// MPI processes of a program: with threads one, so that each thread has a core.
+fn ranks(case: &Case) -> u32 {
+    if case.manifest.has_threads() { 1 } else { 2 }
+}
+
+/// Records the program with its trace.
+fn record(case: &Case, trace: &Path, lossy: Option<&str>) -> Result<(), String> {
+    let mut launch = Mpi::Open.mpirun(ranks(case))?;
+    case.manifest.prepare(Mpi::Open, &mut launch);
+    let mut record = setup::record(&launch, trace);
+    record.env("HEADWATER_TRACE", "1");
+    if let Some(terms) = lossy {
+        record.env("HEADWATER_TRACE_LOSSY", terms);
+    }
+    record.arg(&case.program);
+    record.args(case.manifest.arguments(ranks(case), None));
+    output(&mut within(EACH, &record)).map(|_| ())
+}
+
+/// Seconds in virtual time on that network, and of the recorded run.
+fn simulate(trace: &Path, network: &str) -> Result<(f64, f64), String> {
+    let mut command = Command::new(setup::headwater());
+    command.args(["simulate", "--quiet", "--json", "--network", network]);
+    let text = output(within(EACH, &command).arg(trace))?;
+    let json: Value = serde_json::from_str(&text).map_err(|e| e.to_string())?;
+    let of = |name: &str| json[name].as_f64().ok_or(format!("no {name}"));
+    Ok((of("seconds")?, of("recorded_seconds")?))
+}
+
+/// Run time of a replay over that of the recorded run.
+fn replay(case: &Case, trace: &Path) -> Option<f64> {
+    let mut replay = Mpi::Open.mpirun(ranks(case)).ok()?;
+    replay.arg(setup::headwater()).arg("replay").arg(trace);
+    ratio(&output(&mut within(EACH, &replay)).ok()?)
 }
 
 /// How many times as long as the run a replay says that it was.

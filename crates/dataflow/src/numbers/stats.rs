@@ -112,35 +112,67 @@ pub struct TwoGroups {
 
 /// Splits `values` into two groups; `None` for fewer than two values or equal ones.
 pub fn two_groups(values: &[f64]) -> Option<TwoGroups> {
-    let n = values.len();
     // Values beside their indices: looking each of them up takes longer than sorting.
-    let mut sorted: Vec<(f64, usize)> = values.iter().copied().zip(0..).collect();
-    sorted.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
-    let order: Vec<usize> = sorted.into_iter().map(|(_, i)| i).collect();
-    let total: f64 = values.iter().sum();
-    let mut best: Option<(f64, usize)> = None;
-    let mut left = 0.0;
-    for split in 1..n {
-        left += values[order[split - 1]];
-        let (a, b) = (split as f64, (n - split) as f64);
-        let between = a * b * (left / a - (total - left) / b).powi(2);
-        if between > 0.0 && best.is_none_or(|(score, _)| between > score * (1.0 + 1e-12)) {
-            best = Some((between, split));
-        }
-    }
-    let (_, split) = best?;
-    let group = |range: &[usize]| range.iter().map(|&i| values[i]).collect::<Vec<f64>>();
-    let (lower, upper) = (group(&order[..split]), group(&order[split..]));
-    let within =
-        (variance(&lower) * lower.len() as f64 + variance(&upper) * upper.len() as f64) / n as f64;
-    let mut indices: Vec<u32> = order[split..].iter().map(|&i| i as u32).collect();
+    let mut order: Vec<(f64, u32)> = values.iter().copied().zip(0..).collect();
+    order.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+    let sorted = Sorted(order.iter().map(|(value, _)| *value).collect());
+    let (lower, upper) = sorted.groups()?;
+    let within = variance(lower) * lower.len() as f64 + variance(upper) * upper.len() as f64;
+    let mut indices: Vec<u32> = order[lower.len()..].iter().map(|(_, i)| *i).collect();
     indices.sort_unstable();
     Some(TwoGroups {
-        low: mean(&lower),
-        high: mean(&upper),
-        within: within.sqrt(),
+        low: mean(lower),
+        high: mean(upper),
+        within: (within / values.len() as f64).sqrt(),
         upper: indices,
     })
+}
+
+/// Values in ascending order, for several questions about the same ones.
+pub struct Sorted(Vec<f64>);
+
+impl Sorted {
+    /// Sorts a copy.
+    pub fn new(values: &[f64]) -> Self {
+        let mut values = values.to_vec();
+        values.sort_unstable_by(f64::total_cmp);
+        Self(values)
+    }
+
+    /// The median, as [`median`].
+    pub fn median(&self) -> f64 {
+        let above = self.0.get(self.0.len() / 2).copied().unwrap_or(0.0);
+        let below = self.lower_median();
+        below + (above - below) * 0.5
+    }
+
+    /// The median; of two middle values, the lower one.
+    pub fn lower_median(&self) -> f64 {
+        let at = self.0.len().saturating_sub(1) / 2;
+        self.0.get(at).copied().unwrap_or(0.0)
+    }
+
+    /// Mean of the upper one of [`two_groups`].
+    pub fn upper_mean(&self) -> Option<f64> {
+        self.groups().map(|(_, upper)| mean(upper))
+    }
+
+    /// The lower group and the upper one.
+    fn groups(&self) -> Option<(&[f64], &[f64])> {
+        let values = &self.0[..];
+        let total: f64 = values.iter().sum();
+        let mut best: Option<(f64, usize)> = None;
+        let mut left = 0.0;
+        for split in 1..values.len() {
+            left += values[split - 1];
+            let (a, b) = (split as f64, (values.len() - split) as f64);
+            let between = a * b * (left / a - (total - left) / b).powi(2);
+            if between > 0.0 && best.is_none_or(|(score, _)| between > score * (1.0 + 1e-12)) {
+                best = Some((between, split));
+            }
+        }
+        best.map(|(_, split)| values.split_at(split))
+    }
 }
 
 /// The gap between the groups must be this many times the spread within them. Cutting an even distribution in two
@@ -172,6 +204,18 @@ pub fn scatter(values: &[f64]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn sorted_values_have_the_same_medians_and_groups() {
+        for n in 0..9 {
+            let values: Vec<f64> = (0..n).map(|i| f64::from(i * 7 % 5) + 0.25).collect();
+            let sorted = Sorted::new(&values);
+            assert_eq!(sorted.median(), median(&values), "{values:?}");
+            assert_eq!(sorted.lower_median(), lower_median(&values), "{values:?}");
+            let high = two_groups(&values).map(|g| g.high);
+            assert_eq!(sorted.upper_mean(), high, "{values:?}");
+        }
+    }
 
     #[test]
     fn groups_split_at_the_natural_break() {

@@ -51,9 +51,10 @@ impl Summary {
             most,
         };
         if most > negligible && this.deviation > 0.0 {
-            this.median = stats::median(row);
-            this.usual = stats::lower_median(row);
-            this.cluster = stats::two_groups(row).map_or(mean, |g| g.high);
+            let sorted = stats::Sorted::new(row);
+            this.median = sorted.median();
+            this.usual = sorted.lower_median();
+            this.cluster = sorted.upper_mean().unwrap_or(mean);
         }
         this
     }

@@ -10,7 +10,7 @@ use crate::pass::marks::{SCALING, said};
 use headwater_dataflow::flow::{Call, Gives, Kind, Pass, PassError, Value};
 use headwater_dataflow::pass::of_one_program;
 use headwater_dataflow::run::threads;
-use headwater_model::diagnosis::{ScaleSummary, Scaling};
+use headwater_model::diagnosis::{Diagnosis, ScaleSummary, Scaling};
 use headwater_model::report::{Section, Unit};
 use headwater_model::run::Run;
 
@@ -131,22 +131,27 @@ fn efficiencies(call: &Call<'_>) -> Result<Vec<Value>, PassError> {
         let times = Times::new(r.pag(), &scales);
         Growth::new(r.pag(), &scales, &times)
     });
-    let Guess {
-        scaling,
-        reason,
-        certain,
-    } = scaling_of(&recorded, said(call)?, growth);
-    let doubt = if certain {
-        ""
-    } else {
-        ", which is not certain"
-    };
+    let guess = scaling_of(&recorded, said(call)?, growth);
     let unmet = scales.iter().zip(&runs).map(|(scale, run)| {
         let teams = Teams::new(run.pag(), scale);
         lock_groups::unmet(run.pag(), scale, &teams)
     });
-    let summaries = efficiency::summaries(&scales, &unmet.collect::<Vec<_>>(), scaling);
+    let summaries = efficiency::summaries(&scales, &unmet.collect::<Vec<_>>(), guess.scaling);
     let process = scales.iter().all(|s| s.subject().is_process());
+    Ok(vec![section(&summaries, &guess, process).into()])
+}
+
+/// The same table of what a diagnosis says.
+pub fn of_diagnosis(d: &Diagnosis) -> Section {
+    let guess = Guess {
+        scaling: d.scaling,
+        reason: d.scaling_reason.clone(),
+        certain: d.scaling_certain,
+    };
+    section(&d.scales, &guess, d.subject().is_process())
+}
+
+fn section(summaries: &[ScaleSummary], guess: &Guess, process: bool) -> Section {
     let is_there = |f: &&(&str, &str, Unit, Figure)| {
         if process && BETWEEN_RANKS.contains(&f.0) {
             return false;
@@ -159,26 +164,28 @@ fn efficiencies(call: &Call<'_>) -> Result<Vec<Value>, PassError> {
     columns.extend(figures.iter().map(|f| (f.0, f.1, f.2)));
     let title = "Efficiencies of the POP project";
     let mut section = Section::new("efficiencies", title, &columns);
-    let kind = match scaling {
+    let kind = match guess.scaling {
         Scaling::Strong => "strong scaling",
         Scaling::Weak => "weak scaling",
         Scaling::Single => "no scaling",
     };
-    section.note = Some(format!(
-        "{kind}{doubt} ({reason}). 1 is perfect, and 0.8 the accepted mark; with cores is the time of the same run with a core for each {}.",
+    let doubt = match guess.certain {
+        true => "",
+        false => ", which is not certain",
+    };
+    let mut note = format!(
+        "{kind}{doubt} ({}). 1 is perfect, and 0.8 the accepted mark; with cores is the time of the same run with a core for each {}.",
+        guess.reason,
         if process { "thread" } else { "rank" }
-    ));
+    );
     if figures.iter().any(|f| COUNTED.last() == Some(&f.0)) {
-        let factors = " Computation scaling is the product of those of instructions, instructions per cycle (IPC) and frequency.";
-        section
-            .note
-            .iter_mut()
-            .for_each(|note| note.push_str(factors));
+        note += " Computation scaling is the product of those of instructions, instructions per cycle (IPC) and frequency.";
     }
-    for summary in &summaries {
+    section.note = Some(note);
+    for summary in summaries {
         let mut row = vec![summary.run.as_str().into(), f64::from(summary.ranks).into()];
         row.extend(figures.iter().map(|f| (f.3)(summary).into()));
         section.rows.push(row);
     }
-    Ok(vec![section.into()])
+    section
 }

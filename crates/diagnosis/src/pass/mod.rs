@@ -11,6 +11,7 @@ mod wait_states;
 
 pub use answer::Answer;
 pub use delay_cost::delay_cost;
+pub use efficiencies::of_diagnosis as efficiencies;
 pub use wait_states::wait_state;
 
 use crate::explain::cause_maker::BacktrackingPaths;

@@ -182,17 +182,22 @@ pub fn read_run(dir: &Path) -> Result<Run, FormatError> {
     if let Some(why) = doubt(header.ranks, ranks.len()) {
         return Err(FormatError::damaged(&path, why));
     }
-    let samples = match is_written(written, SAMPLES) {
-        true => codec::read(&file(dir, SAMPLES), &sample_columns(&header.counters))?,
-        false => Vec::new(),
+    // The tables that grow with the ranks, on two cores.
+    let samples = || match is_written(written, SAMPLES) {
+        true => codec::read(&file(dir, SAMPLES), &sample_columns(&header.counters)),
+        false => Ok(Vec::new()),
     };
-    let events = match found {
-        0..=2 if is_written(written, events::NAME) => events::restore_old(&codec::read(
-            &file(dir, events::NAME),
-            &events::old_columns(),
-        )?),
-        _ => events::restore(&get(dir, written)?),
+    let events = || match found {
+        0..=2 if is_written(written, events::NAME) => {
+            let rows = codec::read(&file(dir, events::NAME), &events::old_columns())?;
+            Ok(events::restore_old(&rows))
+        }
+        _ => Ok(events::restore(&get(dir, written)?)),
     };
+    let ((samples, segments), (events, messages)) = rayon::join(
+        || (samples(), get(dir, written)),
+        || (events(), get(dir, written)),
+    );
     Ok(Run {
         modules: get(dir, written)?,
         symbols: get(dir, written)?,
@@ -204,19 +209,19 @@ pub fn read_run(dir: &Path) -> Result<Run, FormatError> {
         comms: get(dir, written)?,
         ranks,
         threads: get(dir, written)?,
-        segments: get(dir, written)?,
+        segments: segments?,
         teams: get(dir, written)?,
         waits: get(dir, written)?,
         regions: get(dir, written)?,
         region_times: get(dir, written)?,
         calls: get(dir, written)?,
-        messages: get(dir, written)?,
+        messages: messages?,
         collectives: get(dir, written)?,
         usage: get(dir, written)?,
         file_systems: get(dir, written)?,
         energy: get(dir, written)?,
-        events,
-        samples,
+        events: events?,
+        samples: samples?,
         header,
     })
 }

@@ -70,6 +70,9 @@ impl Frames {
         // Seconds with everything inside, all runs together.
         let mut total = vec![0.0f64; n];
         let mut seen = vec![false; n];
+        super::on_all_cores(runs.len(), |i| {
+            runs[i].top_down();
+        });
         for run in runs {
             let view = run.top_down();
             let (time, count) = (figures(view, "total"), figures(view, "count"));

@@ -204,25 +204,15 @@ impl Subject {
         }
     }
 
-    /// Makes what is large of each run on all cores, the largest runs first; a page has it all.
+    /// Makes what is large of each run, the largest runs first; a page has it all.
     fn prepare(&self) {
         let scales = self.runs().len();
-        let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        let next = AtomicUsize::new(0);
-        let work = || {
-            while let Some(left) = scales.checked_sub(1 + next.fetch_add(1, Ordering::Relaxed)) {
-                if let Some(windows) = self.windows.get(left) {
-                    windows.strips();
-                }
-                self.cells(left);
+        on_all_cores(2 * scales, |part| {
+            let scale = scales - 1 - part / 2;
+            match self.windows.get(scale).filter(|_| part % 2 == 0) {
+                Some(windows) => _ = windows.strips(),
+                None => _ = self.cells(scale),
             }
-        };
-        std::thread::scope(|scope| {
-            for _ in 1..cores.min(scales) {
-                // Where no thread can be made, this one does all.
-                let _ = std::thread::Builder::new().spawn_scoped(scope, work);
-            }
-            work();
         });
     }
 
@@ -275,6 +265,28 @@ impl Subject {
         shelf.put(&place)?;
         shelf.into_sources().pop()
     }
+}
+
+/// Does `parts` pieces of work, as many at a time as there are cores. The pieces may wait for each other's results, which
+/// those of a thread pool may not: it could begin one within another that it waits for.
+fn on_all_cores(parts: usize, work: impl Fn(usize) + Sync) {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let next = AtomicUsize::new(0);
+    let worker = || {
+        loop {
+            match next.fetch_add(1, Ordering::Relaxed) {
+                part if part < parts => work(part),
+                _ => break,
+            }
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 1..cores.min(parts) {
+            // Where no thread can be made, this one does all.
+            let _ = std::thread::Builder::new().spawn_scoped(scope, worker);
+        }
+        worker();
+    });
 }
 
 /// A figure with seven digits, which is as many as the clocks and the rows over ranks have.
