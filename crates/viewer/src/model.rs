@@ -40,6 +40,10 @@ pub struct Page {
     pub thinned: Vec<String>,
     /// One run for each scale, by ascending number of ranks.
     pub runs: Vec<RunInfo>,
+    /// What is added from scale to scale: `ranks`, `threads` or `ranks × threads`.
+    pub added: String,
+    /// Whether the program is one process without MPI: it has no ranks.
+    pub is_process: bool,
     /// As `headwater diagnose --json` prints it.
     pub diagnosis: Diagnosis,
     /// Where the time of all ranks goes, for each of `runs`.
@@ -86,6 +90,10 @@ pub struct RunInfo {
     pub name: String,
     /// Number of ranks.
     pub ranks: u32,
+    /// Its scale in words: `4 ranks`, `8 threads`, `2 ranks of 4 threads`.
+    pub scale: String,
+    /// The same as a figure: `4`, `8`, `2×4`.
+    pub figure: String,
     /// Threads that computed at the same time, of all ranks together.
     pub threads: u32,
     /// Cores that they had in all; 0 where unknown.
@@ -110,12 +118,14 @@ pub struct RunInfo {
     pub missing: Vec<String>,
 }
 
-/// Where the time of one scale goes: seconds of one rank on average.
+/// Where the time of one scale goes: seconds of one rank on average, of one process without MPI those of one thread.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ScaleTimes {
     /// Number of ranks.
     pub ranks: u32,
+    /// The scale in words, as in [`RunInfo`].
+    pub scale: String,
     /// The run time that is divided: wall time.
     pub seconds: f64,
     /// Run time with the smallest scale's computation divided ideally; `None` where scales cannot be compared.
@@ -137,6 +147,12 @@ pub enum PartKind {
     Serialisation,
     /// Moving data.
     Transfer,
+    /// Threads that wait for the last one of their team, in one process without MPI.
+    UnevenThreads,
+    /// One thread computes while the others of its process idle.
+    SerialPart,
+    /// Locks, and making and waking threads.
+    Scheduling,
     /// Serialisation and transfer together, where no window separates them.
     Communication,
     /// Ready to run, but without a core.

@@ -1,6 +1,7 @@
 //! Distinguishes causes at the same place: a function may be a separate cause in each phase in which it is called.
 
 use headwater_model::diagnosis::{Cause, Place};
+use headwater_model::psg::VertexKind;
 use headwater_model::words;
 
 /// For each of `causes`, names the innermost caller at which its call path differs from those of the other causes at
@@ -26,8 +27,13 @@ fn parting(paths: &[Vec<Place>], own: usize) -> Option<&Place> {
     path.iter().rev().nth(shared)
 }
 
-/// Whether two frames look the same to people: each copy of an inlined function has its own addresses.
+/// Whether two frames look the same to people: each copy of an inlined function has its own addresses, and a function may
+/// be inlined in one caller and called by another.
 fn alike(a: &Place, b: &Place) -> bool {
+    let is_function = |p: &Place| matches!(p.kind, VertexKind::Function | VertexKind::Inlined);
+    if is_function(a) && is_function(b) && a.file.is_some() {
+        return (&a.name, &a.file, &a.module) == (&b.name, &b.file, &b.module);
+    }
     let named = |p: &Place| p.file.is_some() && p.first_line > 0;
     let address = |p: &Place| if named(p) { 0 } else { p.address };
     (address(a), a.kind, &a.name, &a.function, &a.file, &a.module)
@@ -38,7 +44,6 @@ fn alike(a: &Place, b: &Place) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use headwater_model::psg::VertexKind;
 
     fn path(names: &[&str]) -> Vec<Place> {
         let place = |name: &&str| Place {
@@ -76,6 +81,26 @@ mod tests {
             callers(&paths),
             [Some("factor"), Some("factor"), Some("solve")]
         );
+    }
+
+    #[test]
+    fn a_function_that_is_inlined_once_and_called_once_is_one_frame() {
+        let through = |caller: &str, kind, lines| {
+            let mut frames = path(&["main", caller, "work", "loop"]);
+            frames[2] = Place {
+                kind,
+                file: Some("work.c".into()),
+                first_line: lines,
+                last_line: lines,
+                ..frames[2].clone()
+            };
+            frames
+        };
+        let paths = [
+            through("serial", VertexKind::Function, 3),
+            through("team", VertexKind::Inlined, 4),
+        ];
+        assert_eq!(callers(&paths), [Some("serial"), Some("team")]);
     }
 
     #[test]

@@ -87,7 +87,11 @@ pub fn verdict(d: &Diagnosis, scaling: Option<Scaling>, nameless: bool) -> Vec<S
             class => format!("{} in {}{caller}", class.words(), noun(class, &c.place)),
         }
     };
-    let closed = if main.called_from.is_some() { "," } else { "" };
+    let who = who(main, d);
+    let closed = match main.called_from.is_some() && !who.is_empty() {
+        true => ",",
+        false => "",
+    };
     let doubt = main.repeated.filter(|r| !r.survives());
     let doubt = doubt.map_or_else(String::new, |r| {
         format!(
@@ -96,9 +100,8 @@ pub fn verdict(d: &Diagnosis, scaling: Option<Scaling>, nameless: bool) -> Vec<S
         )
     });
     let mut out = vec![format!(
-        "The main cause is {}{closed}{}: mending it gains up to {}.{doubt}",
+        "The main cause is {}{closed}{who}: mending it gains up to {}.{doubt}",
         described(main),
-        who(main, d),
         gain(main)
     )];
     if let [_, second, more @ ..] = &d.causes[..] {

@@ -29,7 +29,7 @@ fn cause(
     let own = frames.along(&c.place, &c.call_path);
     let of_steps: Vec<Vec<u32>> = c.path.iter().map(|s| frames.at(&s.place)).collect();
     let steps = c.path.iter().zip(&of_steps).map(|(s, frames)| StepDetail {
-        words: format!("{} {}", words::ranks(&s.ranks, c.scale, 40), s.what),
+        words: format!("{} {}", d.subject().who(&s.ranks, c.scale, 40), s.what),
         location: words::location(&s.place),
         frames: frames.clone(),
         source: shelf.put(&s.place),

@@ -181,6 +181,8 @@ impl Subject {
             live: None,
             thinned: Vec::new(),
             runs: runs.iter().map(|r| runs::info(r, d)).collect(),
+            added: d.added().to_string(),
+            is_process: d.subject().is_process(),
             diagnosis: d.clone(),
             scales: runs::scales(d),
             causes,

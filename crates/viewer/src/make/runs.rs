@@ -2,7 +2,9 @@
 
 use crate::model::{PartKind, RunInfo, ScalePart, ScaleTimes};
 use headwater_dataflow::Recorded;
+use headwater_dataflow::run::threads;
 use headwater_model::diagnosis::{Diagnosis, ScaleSummary, Scaling};
+use headwater_model::words;
 
 /// A run.
 pub fn info(run: &Recorded, d: &Diagnosis) -> RunInfo {
@@ -12,12 +14,15 @@ pub fn info(run: &Recorded, d: &Diagnosis) -> RunInfo {
         .scales
         .iter()
         .find(|s| s.run == header.name && s.ranks == header.ranks);
+    let threads_each = threads::of_scale(recorded);
     let mut missing = header.missing.clone();
     missing.extend(run.unseen().cloned());
     missing.extend(run.stopped().cloned());
     RunInfo {
         name: header.name.clone(),
         ranks: header.ranks,
+        scale: words::scale(header.ranks, threads_each),
+        figure: words::scale_figure(header.ranks, threads_each),
         threads: summary.map_or(header.ranks, |s| s.threads),
         cores: summary.map_or(0, |s| s.cores),
         nodes: header.nodes.clone(),
@@ -38,12 +43,15 @@ pub fn scales(d: &Diagnosis) -> Vec<ScaleTimes> {
     d.scales.iter().map(|s| times(s, first, d)).collect()
 }
 
-fn words(kind: PartKind) -> &'static str {
+fn part(kind: PartKind) -> &'static str {
     match kind {
         PartKind::Computation => "useful computation",
         PartKind::UnevenWork => "uneven work",
         PartKind::Serialisation => "serialisation",
         PartKind::Transfer => "transfer",
+        PartKind::UnevenThreads => "uneven threads",
+        PartKind::SerialPart => "serial part",
+        PartKind::Scheduling => "scheduling and locks",
         PartKind::Communication => "serialisation and transfer",
         PartKind::WithoutCore => "without a core",
         PartKind::Unknown => "unknown",
@@ -56,8 +64,19 @@ fn times(s: &ScaleSummary, first: Option<&ScaleSummary>, d: &Diagnosis) -> Scale
     let (all, model) = (s.wall_seconds, s.model_seconds.min(s.wall_seconds));
     let e = &s.efficiencies;
     let mut parts: Vec<(PartKind, f64)> = Vec::new();
-    match (e.parallel, e.communication) {
-        (Some(parallel), Some(communication)) => {
+    let threads = e.threads.filter(|_| d.subject().is_process());
+    match (threads, e.parallel, e.communication) {
+        // Their efficiencies multiply too: the mean computation of a thread is the run time times all three.
+        (Some(of), ..) => {
+            let running = model * of.scheduling;
+            let even = running * of.serialisation;
+            let mean = even * of.load_balance;
+            parts.push((PartKind::Computation, mean));
+            parts.push((PartKind::UnevenThreads, even - mean));
+            parts.push((PartKind::SerialPart, running - even));
+            parts.push((PartKind::Scheduling, model - running));
+        }
+        (None, Some(parallel), Some(communication)) => {
             let slowest = model * communication;
             let mean = (model * parallel).min(slowest);
             parts.push((PartKind::Computation, mean));
@@ -78,12 +97,13 @@ fn times(s: &ScaleSummary, first: Option<&ScaleSummary>, d: &Diagnosis) -> Scale
     let parts = parts.into_iter().filter(|(_, seconds)| *seconds > 0.0);
     ScaleTimes {
         ranks: s.ranks,
+        scale: s.words(),
         seconds: all,
         ideal_seconds: first.and_then(|first| ideal(s, first, d)),
         parts: parts
             .map(|(kind, seconds)| ScalePart {
                 kind,
-                words: words(kind).to_string(),
+                words: part(kind).to_string(),
                 seconds,
                 share: share(seconds),
             })
@@ -93,10 +113,11 @@ fn times(s: &ScaleSummary, first: Option<&ScaleSummary>, d: &Diagnosis) -> Scale
 
 /// The mean computation of the smallest scale, divided ideally.
 fn ideal(s: &ScaleSummary, first: &ScaleSummary, d: &Diagnosis) -> Option<f64> {
-    let base = first.model_seconds * first.efficiencies.parallel?;
-    let ranks = f64::from(first.ranks) / f64::from(s.ranks.max(1));
+    let of_threads = first.efficiencies.threads.map_or(1.0, |t| t.parallel);
+    let base = first.model_seconds * first.efficiencies.parallel? * of_threads;
+    let sizes = f64::from(first.size()) / f64::from(s.size().max(1));
     match d.scaling {
-        Scaling::Strong => Some(base * ranks),
+        Scaling::Strong => Some(base * sizes),
         Scaling::Weak => Some(base),
         Scaling::Single => None,
     }
@@ -105,17 +126,86 @@ fn ideal(s: &ScaleSummary, first: &ScaleSummary, d: &Diagnosis) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use headwater_model::diagnosis::Efficiencies;
+    use headwater_model::diagnosis::{Efficiencies, ThreadEfficiencies};
+
+    fn summary(ranks: u32, seconds: f64) -> ScaleSummary {
+        ScaleSummary {
+            run: String::new(),
+            ranks,
+            threads_each: None,
+            threads: ranks,
+            cores: 8,
+            wall_seconds: seconds,
+            model_seconds: seconds,
+            runq_share: 0.0,
+            efficiencies: Efficiencies::default(),
+            startup_seconds: 0.0,
+            window_share: None,
+            window_events: None,
+            replayed_share: None,
+        }
+    }
+
+    fn diagnosis(scales: Vec<ScaleSummary>) -> Diagnosis {
+        Diagnosis {
+            schema: 1,
+            program: String::new(),
+            mpi_library: String::new(),
+            scaling: Scaling::Strong,
+            scaling_reason: String::new(),
+            scaling_certain: true,
+            headline: Vec::new(),
+            notes: Vec::new(),
+            scales,
+            causes: Vec::new(),
+            account: Default::default(),
+            other_reading: None,
+            non_scalable: Vec::new(),
+            abnormal: Vec::new(),
+            missing: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn the_time_of_a_process_is_that_of_its_threads() {
+        let of = |threads: u32, seconds: f64, load_balance: f64| ScaleSummary {
+            threads_each: Some(threads),
+            threads,
+            efficiencies: Efficiencies {
+                parallel: Some(1.0),
+                communication: Some(1.0),
+                threads: Some(ThreadEfficiencies {
+                    parallel: load_balance * 0.8,
+                    load_balance,
+                    serialisation: 0.8,
+                    scheduling: 1.0,
+                }),
+                ..Efficiencies::default()
+            },
+            ..summary(1, seconds)
+        };
+        let all = scales(&diagnosis(vec![of(1, 10.0, 1.0), of(4, 5.0, 0.5)]));
+        let parts: Vec<(PartKind, f64)> =
+            (all[1].parts.iter()).map(|p| (p.kind, p.seconds)).collect();
+        let expected = [
+            (PartKind::Computation, 2.0),
+            (PartKind::UnevenThreads, 2.0),
+            (PartKind::SerialPart, 1.0),
+        ];
+        assert_eq!(parts.len(), 3, "{parts:?}");
+        for ((kind, seconds), (should_be, about)) in parts.iter().zip(expected) {
+            assert_eq!(*kind, should_be);
+            assert!((seconds - about).abs() < 1e-9, "{parts:?}");
+        }
+        // 8 seconds of useful computation on one thread, divided over four.
+        assert!((all[1].ideal_seconds.unwrap() - 2.0).abs() < 1e-9);
+        assert_eq!(all[1].scale, "4 threads");
+    }
 
     #[test]
     fn the_parts_sum_to_the_run_time() {
         let s = ScaleSummary {
-            run: String::new(),
-            ranks: 4,
-            threads_each: None,
-            threads: 4,
             cores: 2,
-            wall_seconds: 10.0,
             model_seconds: 8.0,
             runq_share: 0.2,
             efficiencies: Efficiencies {
@@ -126,28 +216,9 @@ mod tests {
                 transfer: Some(0.8 / 0.9),
                 ..Efficiencies::default()
             },
-            startup_seconds: 0.0,
-            window_share: None,
-            window_events: None,
-            replayed_share: None,
+            ..summary(4, 10.0)
         };
-        let d = Diagnosis {
-            schema: 1,
-            program: String::new(),
-            mpi_library: String::new(),
-            scaling: Scaling::Strong,
-            scaling_reason: String::new(),
-            scaling_certain: true,
-            headline: Vec::new(),
-            notes: Vec::new(),
-            scales: vec![s.clone()],
-            causes: Vec::new(),
-            account: Default::default(),
-            other_reading: None,
-            non_scalable: Vec::new(),
-            abnormal: Vec::new(),
-            missing: Vec::new(),
-        };
+        let d = diagnosis(vec![s.clone()]);
         let all = scales(&d);
         let of = |kind| {
             let part = all[0].parts.iter().find(|p| p.kind == kind);

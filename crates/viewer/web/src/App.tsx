@@ -79,7 +79,7 @@ export function App({ page }: { page: Page }) {
           <bdi class="code" title={page.program}>
             {base(page.program)}
           </bdi>{" "}
-          on {page.runs.map((run) => run.ranks).join(", ")} ranks
+          on {page.runs.length === 1 ? page.runs[0]?.scale : `${page.runs.map((run) => run.figure).join(", ")} ${page.added}`}
         </span>
         <div class="tools">
           <button type="button" onClick={() => setDialog("search")}>

@@ -25,6 +25,10 @@ export interface Page {
   thinned: string[];
   /** One run for each scale, by ascending number of ranks. */
   runs: RunInfo[];
+  /** What is added from scale to scale: "ranks", "threads" or "ranks × threads". */
+  added: string;
+  /** Whether the program is one process without MPI: it has no ranks. */
+  is_process: boolean;
   /** Exactly what `headwater diagnose --json` prints (docs/schema/diagnose.json). */
   diagnosis: Diagnosis;
   /** Where the time of all ranks goes, for each of `runs`. */
@@ -64,6 +68,10 @@ export interface RunInfo {
   name: string;
   /** Number of ranks. */
   ranks: number;
+  /** Its scale in words: "4 ranks", "8 threads", "2 ranks of 4 threads". */
+  scale: string;
+  /** The same as a figure: "4", "8", "2×4". */
+  figure: string;
   /** Threads that computed at the same time, of all ranks together. */
   threads: number;
   /** Cores that they had in all; 0 unknown. */
@@ -90,6 +98,8 @@ export interface RunInfo {
 /** Seconds of one rank on average; the parts that are known sum to `seconds`. */
 export interface ScaleTimes {
   ranks: number;
+  /** The scale in words, as in RunInfo. */
+  scale: string;
   /** The run time that is divided: wall time. */
   seconds: number;
   /** Run time if the smallest scale's computation were divided ideally (strong scaling) or stayed (weak); null where scales
@@ -102,6 +112,9 @@ export type PartKind =
   | "uneven-work" // the slowest rank's computation beyond the mean
   | "serialisation" // waiting in turn, with an ideal network
   | "transfer" // moving data
+  | "uneven-threads" // threads that wait for the last one of their team, in one process without MPI
+  | "serial-part" // one thread computes while the others idle
+  | "scheduling" // locks, and making and waking threads
   | "communication" // serialisation and transfer together, where windows that would separate them are missing
   | "without-core" // ready to run, but without a core
   | "unknown"; // nothing is known of how it divides
@@ -627,7 +640,16 @@ export interface Efficiencies {
   instruction_scaling: number | null;
   ipc_scaling: number | null;
   frequency_scaling: number | null;
+  /** What threads lose; null where they are no part of the scale. */
+  threads: ThreadEfficiencies | null;
   global: number | null;
+}
+/** Their product is `parallel`. */
+export interface ThreadEfficiencies {
+  parallel: number;
+  load_balance: number;
+  serialisation: number;
+  scheduling: number;
 }
 export interface Place {
   kind: FrameKind;

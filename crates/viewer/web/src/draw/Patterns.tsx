@@ -1,13 +1,16 @@
 // Fills of the kinds of time. Each has a colour and a pattern, so that nobody has to tell colours apart.
 
 /** Kinds of time that pictures show. */
-export type Fill = "computation" | "uneven-work" | "serialisation" | "transfer" | "communication" | "without-core" | "unknown" | "wait" | "call" | "cause";
+export type Fill = "computation" | "uneven-work" | "serialisation" | "transfer" | "uneven-threads" | "serial-part" | "scheduling" | "communication" | "without-core" | "unknown" | "wait" | "call" | "cause";
 
 const COLOURS: Record<Fill, string> = {
   computation: "var(--compute)",
   "uneven-work": "var(--wait)",
   serialisation: "var(--lost)",
   transfer: "var(--move)",
+  "uneven-threads": "var(--wait)",
+  "serial-part": "var(--lost)",
+  scheduling: "var(--move)",
   communication: "var(--move)",
   "without-core": "var(--core)",
   unknown: "var(--grid)",
@@ -22,6 +25,9 @@ const LINES: Partial<Record<Fill, string>> = {
   wait: "M-1,7 L7,-1 M-1,1 L1,-1 M5,7 L7,5",
   serialisation: "M0,3 L6,3",
   transfer: "M3,0 L3,6",
+  "uneven-threads": "M-1,7 L7,-1 M-1,1 L1,-1 M5,7 L7,5",
+  "serial-part": "M0,3 L6,3",
+  scheduling: "M3,0 L3,6",
   communication: "M3,0 L3,6",
   "without-core": "M-1,-1 L7,7 M5,-1 L7,1 M-1,5 L1,7",
   cause: "M0,0 L6,6 M6,0 L0,6",

@@ -63,7 +63,7 @@ function otherOf(page: Page, choice: string, scale: number, metric: string): Oth
   }
   const at = /^\d+$/.test(choice) ? Number(choice) : -1;
   const run = page.runs[at];
-  return run && at !== scale ? { ranks: run.ranks, figures: page.contexts.scales[at]?.metrics[metric], words: `${run.ranks} ranks`, note: null } : null;
+  return run && at !== scale ? { ranks: run.ranks, figures: page.contexts.scales[at]?.metrics[metric], words: run.scale, note: null } : null;
 }
 
 export function readingOf(page: Page, route: Route): Reading {

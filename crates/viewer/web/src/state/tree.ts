@@ -25,6 +25,8 @@ export function differences(now: Figures, before: Figures): (number | null)[] {
 export interface Node {
   /** A frame of this node, for its place. */
   frame: number;
+  /** Branches around it that have nothing else in them: it stands for them. */
+  folded: readonly number[];
   name: string;
   /** Null if it has no figure of its own. */
   own: number | null;
@@ -39,16 +41,28 @@ function byWhole(a: Node, b: Node): number {
 /** The tree from a frame downward. */
 export function topDown(contexts: Contexts, own: Figures, whole: Figures, from = 0): Node {
   const children = childrenOf(contexts);
-  const node = (frame: number): Node => ({
-    frame,
-    name: frameName(contexts, frame),
-    own: own[frame] ?? null,
-    whole: whole[frame] ?? 0,
-    children: (children[frame] ?? [])
-      .filter((child) => isKnown(whole[child]) && whole[child] > 0)
-      .map(node)
-      .sort(byWhole),
-  });
+  const inside = (frame: number) => (children[frame] ?? []).filter((child) => isKnown(whole[child]) && whole[child] > 0);
+  // A row of else-ifs is a branch in a branch in a branch: dozens of rows with the same figure.
+  const isBranch = (frame: number, of: number) => contexts.kind[frame] === "branch" && contexts.function[frame] === contexts.function[of];
+  const node = (first: number): Node => {
+    let frame = first;
+    const folded: number[] = [];
+    for (;;) {
+      const [only, ...others] = inside(frame);
+      if (only === undefined || others.length > 0 || !isBranch(frame, only) || !isBranch(only, only) || whole[only] !== whole[frame]) break;
+      folded.push(frame);
+      frame = only;
+    }
+    const name = frameName(contexts, frame);
+    return {
+      frame,
+      folded,
+      name: folded.length > 0 ? `${name} (innermost of ${folded.length + 1})` : name,
+      own: own[frame] ?? null,
+      whole: whole[frame] ?? 0,
+      children: inside(frame).map(node).sort(byWhole),
+    };
+  };
   return node(from);
 }
 
@@ -70,7 +84,7 @@ export function bottomUp(contexts: Contexts, own: Figures, depth = DEPTH): Node[
       const site = contexts.site[at] ?? at;
       let node = level.get(site);
       if (!node) {
-        node = { frame: at, name: frameName(contexts, at), own: 0, whole: 0, children: [], at: new Map() };
+        node = { frame: at, folded: [], name: frameName(contexts, at), own: 0, whole: 0, children: [], at: new Map() };
         level.set(site, node);
       }
       node.whole += value;
@@ -80,7 +94,7 @@ export function bottomUp(contexts: Contexts, own: Figures, depth = DEPTH): Node[
     }
   });
   const finish = (level: Map<number, Growing>): Node[] =>
-    [...level.values()].map((node) => ({ frame: node.frame, name: node.name, own: node.own, whole: node.whole, children: finish(node.at) })).sort(byWhole);
+    [...level.values()].map((node) => ({ frame: node.frame, folded: node.folded, name: node.name, own: node.own, whole: node.whole, children: finish(node.at) })).sort(byWhole);
   return finish(roots);
 }
 

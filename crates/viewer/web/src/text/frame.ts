@@ -1,6 +1,6 @@
 // Places of calling contexts: what the columns of the page's data say about one frame.
 import type { Contexts, Place } from "../model";
-import { location, placeName } from "./place";
+import { hasLines, isLoop, location, placeName } from "./place";
 
 function text(contexts: Contexts, column: readonly number[], frame: number): string {
   return contexts.strings[column[frame] ?? -1] ?? "";
@@ -21,18 +21,21 @@ export function framePlace(contexts: Contexts, frame: number): Place {
   };
 }
 
-/** A short name for a frame: `loop zeus.c:7-8`, `MPI_Waitall`, `relax`. */
+/** A short name for a frame: `loop zeus.c:7-8`, `MPI_Waitall`, `relax`; without lines `loop in boundary`. */
 export function frameName(contexts: Contexts, frame: number): string {
   const place = framePlace(contexts, frame);
-  if (place.kind === "loop" || place.kind === "irreducible-loop") return `loop ${whereOf(contexts, frame)}`;
-  if (place.kind === "branch") return `branch ${whereOf(contexts, frame)}`;
+  if (!hasLines(place)) return placeName(place);
+  if (isLoop(place)) return `loop ${location(place)}`;
+  if (place.kind === "branch") return `branch ${location(place)}`;
   return placeName(place);
 }
 
-/** File and lines of a frame, or its name where there are none. */
+/** File and lines of a frame; where there are none its name, and the function that it is in. */
 export function whereOf(contexts: Contexts, frame: number): string {
   const place = framePlace(contexts, frame);
-  return place.file && place.first_line > 0 ? location(place) : placeName(place);
+  if (hasLines(place)) return location(place);
+  const name = placeName(place);
+  return place.function === "" || name.includes(place.function) ? name : `${name} in ${place.function}`;
 }
 
 /** The frames from the outermost to this one. */

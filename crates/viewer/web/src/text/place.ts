@@ -8,12 +8,16 @@ export function base(path: string): string {
 
 /** `file.c:10-20`, or `module+0x1234` where there are no lines, or the name of a place that is in no file. */
 export function location(place: Place): string {
-  if (place.file && place.first_line > 0) {
+  if (hasLines(place)) {
     const lines = place.last_line > place.first_line ? `${place.first_line}-${place.last_line}` : `${place.first_line}`;
     return `${base(place.file)}:${lines}`;
   }
   if (place.module === "") return place.name;
   return `${base(place.module)}+0x${place.address.toString(16)}`;
+}
+
+export function hasLines(place: Place): place is Place & { file: string } {
+  return Boolean(place.file) && place.first_line > 0;
 }
 
 export function isLoop(place: Place): boolean {

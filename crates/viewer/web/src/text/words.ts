@@ -57,4 +57,8 @@ export const EFFICIENCIES: [field: string, name: string, depth: number][] = [
   ["communication", "Communication efficiency", 2],
   ["serialisation", "Serialisation", 3],
   ["transfer", "Transfer", 3],
+  ["threads/parallel", "Thread efficiency", 1],
+  ["threads/load_balance", "Load balance of threads", 2],
+  ["threads/serialisation", "Serial part", 2],
+  ["threads/scheduling", "Scheduling and locks", 2],
 ];

@@ -21,6 +21,7 @@ function efficiencies(step: number): Efficiencies {
     instruction_scaling: null,
     ipc_scaling: null,
     frequency_scaling: null,
+    threads: null,
     global: parallel,
   };
 }

@@ -80,13 +80,15 @@ export function madePage(names: Names): Page {
     program: names.program,
     live: null,
     thinned: [],
-    runs: SCALES.map((ranks) => ({ name: `${names.run}.${ranks}`, ranks, threads: ranks, cores: 2, nodes: ["node1"], duration_seconds: 3.4, command: [names.program, "100"], mpi_library: "Open MPI v4.1.4", started_unix: 1_790_000_000, recordings: 1, imported: false, counters: [], missing: [] })),
+    runs: SCALES.map((ranks) => ({ name: `${names.run}.${ranks}`, ranks, scale: `${ranks} ranks`, figure: `${ranks}`, threads: ranks, cores: 2, nodes: ["node1"], duration_seconds: 3.4, command: [names.program, "100"], mpi_library: "Open MPI v4.1.4", started_unix: 1_790_000_000, recordings: 1, imported: false, counters: [], missing: [] })),
+    added: "ranks",
+    is_process: false,
     diagnosis,
     scales: SCALES.map((ranks, i) => {
       const [computation, uneven, serial, transfer, core] = [1.6 / 2 ** i, 0.06 * (i + 1), 0.006, 0.002, 2 - 0.2 * i];
       const seconds = computation + uneven + serial + transfer + core;
       const part = (kind: Page["scales"][number]["parts"][number]["kind"], words: string, time: number) => ({ kind, words, seconds: time, share: time / seconds });
-      return { ranks, seconds, ideal_seconds: 1.6 / 2 ** i, parts: [part("computation", "useful computation", computation), part("uneven-work", "uneven work", uneven), part("serialisation", "ranks waiting in turn", serial), part("transfer", "moving data", transfer), part("without-core", "without a core", core)] };
+      return { ranks, scale: `${ranks} ranks`, seconds, ideal_seconds: 1.6 / 2 ** i, parts: [part("computation", "useful computation", computation), part("uneven-work", "uneven work", uneven), part("serialisation", "ranks waiting in turn", serial), part("transfer", "moving data", transfer), part("without-core", "without a core", core)] };
     }),
     causes: details(names),
     contexts: madeContexts(names),

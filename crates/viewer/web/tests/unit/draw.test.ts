@@ -74,8 +74,8 @@ test("a stretch stays in its window", () => {
 });
 
 test("a flame graph is as wide as its figures, and keys walk in it", () => {
-  const leaf = (frame: number, whole: number) => ({ frame, name: String(frame), own: whole, whole, children: [] });
-  const root = { frame: 0, name: "0", own: 1, whole: 10, children: [leaf(1, 6), leaf(2, 3)] };
+  const leaf = (frame: number, whole: number) => ({ frame, folded: [], name: String(frame), own: whole, whole, children: [] });
+  const root = { frame: 0, folded: [], name: "0", own: 1, whole: 10, children: [leaf(1, 6), leaf(2, 3)] };
   const boxes = flame(root, 0.001);
   assert.deepEqual(boxes.map(({ left, right }) => [left, right].map((x) => Number(x.toFixed(9)))), [[0, 1], [0, 0.6], [0.6, 0.9]]);
   const first = boxes[1];

@@ -40,6 +40,31 @@ test("top-down keeps the order by figure and leaves out what has none", () => {
   assert.deepEqual(tree.children[0]?.children[0]?.children.map((node) => node.name), ["exchange", "MPI_Allreduce"]);
 });
 
+test("branches that have nothing else in them are one row", () => {
+  // main, three branches in one another with a call in the last, and a branch of another function in that.
+  const column = (...values: number[]) => values;
+  const made = {
+    ...contexts,
+    strings: ["", "main", "chosen", "app"],
+    parent: column(-1, 0, 1, 2, 3, 4),
+    kind: ["function", "branch", "branch", "branch", "call", "branch"] as typeof contexts.kind,
+    name: column(1, 0, 0, 0, 2, 0),
+    function: column(1, 1, 1, 1, 1, 2),
+    file: column(0, 0, 0, 0, 0, 0),
+    module: column(3, 3, 3, 3, 3, 3),
+    first_line: column(0, 0, 0, 0, 0, 0),
+    last_line: column(0, 0, 0, 0, 0, 0),
+    hot_line: column(0, 0, 0, 0, 0, 0),
+  };
+  const tree = topDown(made, [0, 0, 0, 0, 1, 4], [5, 5, 5, 5, 5, 4]);
+  const branches = tree.children[0];
+  assert.deepEqual([branches?.frame, branches?.folded, branches?.name], [3, [1, 2], "branch in main (innermost of 3)"]);
+  assert.deepEqual(branches?.children.map((node) => node.name), ["chosen"]);
+  // A branch with time of its own is not hidden.
+  const apart = topDown(made, [0, 0, 1, 0, 1, 3], [5, 5, 5, 4, 4, 3]);
+  assert.deepEqual([apart.children[0]?.frame, apart.children[0]?.folded], [2, [1]]);
+});
+
 test("what one of two scales lacks counts as none there", () => {
   assert.deepEqual(differences([1, null, null], [0.5, 2, null]), [0.5, -2, null]);
 });

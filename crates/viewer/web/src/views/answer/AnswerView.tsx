@@ -24,7 +24,7 @@ export function AnswerView({ page, route }: ViewProps) {
           ))}
         </h1>
         {diagnosis.headline.length > FIRST && <p class="explained">{diagnosis.headline.slice(FIRST).join(" ")}</p>}
-        {first && <Verdict cause={first} index={0} words={page.causes[0]?.class_words ?? first.class} link />}
+        {first && <Verdict page={page} cause={first} index={0} words={page.causes[0]?.class_words ?? first.class} link />}
         {diagnosis.other_reading && (
           <div class="other">
             <h2>If it is {scalingName(diagnosis.other_reading.scaling)}</h2>
@@ -32,10 +32,10 @@ export function AnswerView({ page, route }: ViewProps) {
           </div>
         )}
       </section>
-      {diagnosis.causes.length > 0 ? <CauseList causes={diagnosis.causes} details={page.causes} /> : <Missing what="No cause" why="Nothing was found that costs enough to be reported." />}
-      {page.scales.length > 0 && <ScaleChart scales={page.scales} route={route} />}
-      <EfficiencyTable diagnosis={diagnosis} />
-      <LossAccount diagnosis={diagnosis} />
+      {diagnosis.causes.length > 0 ? <CauseList page={page} /> : <Missing what="No cause" why="Nothing was found that costs enough to be reported." />}
+      {page.scales.length > 0 && <ScaleChart page={page} route={route} />}
+      <EfficiencyTable page={page} />
+      <LossAccount page={page} />
       <Limits diagnosis={diagnosis} />
     </>
   );

@@ -1,5 +1,5 @@
 // All causes with what they cost and what mending them gains, as bars.
-import type { Cause, CauseDetail } from "../../model";
+import type { Cause, Page } from "../../model";
 import { Bar } from "../../parts/Bar";
 import { Fig } from "../../parts/Fig";
 import { Panel } from "../../parts/Panel";
@@ -17,9 +17,10 @@ interface Row {
   index: number;
 }
 
-export function CauseList({ causes, details }: { causes: readonly Cause[]; details: readonly CauseDetail[] }) {
+export function CauseList({ page }: { page: Page }) {
+  const { causes } = page.diagnosis;
   const most = Math.max(...causes.flatMap((cause) => [cause.cost_seconds, cause.gain_range_seconds[1]]));
-  const rows: Row[] = causes.map((cause, index) => ({ cause, words: details[index]?.class_words ?? plain(cause.class), index }));
+  const rows: Row[] = causes.map((cause, index) => ({ cause, words: page.causes[index]?.class_words ?? plain(cause.class), index }));
   return (
     <Panel title={causes.length === 1 ? "The cause" : "All causes"} wide says="Seconds and shares of the run time at the largest scale. The thin line is the range in which the gain likely is (19 times of 20).">
       <Table
@@ -52,7 +53,7 @@ export function CauseList({ causes, details }: { causes: readonly Cause[]; detai
               </>
             ),
           },
-          { head: "Ranks", value: ({ cause }) => cause.ranks, show: ({ cause }) => ranksInWords(cause.ranks, cause.scale, 24) },
+          ...(page.is_process ? [] : [{ head: "Ranks", value: ({ cause }: Row) => cause.ranks, show: ({ cause }: Row) => ranksInWords(cause.ranks, cause.scale, 24) }]),
           {
             head: "Costs now",
             unit: "s",

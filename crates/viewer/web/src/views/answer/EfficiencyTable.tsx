@@ -1,11 +1,11 @@
 // POP's efficiencies over the scales as a heat table, and the times that they are of.
-import type { Diagnosis } from "../../model";
+import type { Diagnosis, Page, ThreadEfficiencies } from "../../model";
 import { Fig } from "../../parts/Fig";
 import { Panel } from "../../parts/Panel";
 import { csv, saveFile } from "../../state/save";
 import { isKnown } from "../../text/units";
 import type { Unit } from "../../text/units";
-import { EFFICIENCIES } from "../../text/words";
+import { capitalised, EFFICIENCIES } from "../../text/words";
 
 type Scale = Diagnosis["scales"][number];
 
@@ -14,9 +14,12 @@ const MARK = 0.8;
 
 const COUNTED = new Set(["instruction_scaling", "ipc_scaling", "frequency_scaling"]);
 
+/** What happens between ranks, which one process without MPI does not have. */
+const BETWEEN_RANKS = new Set(["parallel", "load_balance", "communication", "serialisation", "transfer", "startup_seconds", "window_share", "replayed_share"]);
+
 const TIMES: [field: keyof Scale & string, name: string, unit: Unit][] = [
   ["wall_seconds", "Wall time", "s"],
-  ["model_seconds", "With a core for each rank", "s"],
+  ["model_seconds", "With cores enough", "s"],
   ["startup_seconds", "Before MPI_Init returned", "s"],
   ["runq_share", "Waiting for a core", "share"],
   ["window_share", "All events recorded", "share"],
@@ -28,22 +31,29 @@ function why(field: string, single: boolean): string {
   return COUNTED.has(field) ? "hardware counters were not recorded" : "needs event windows that cover the run";
 }
 
-export function EfficiencyTable({ diagnosis }: { diagnosis: Diagnosis }) {
+export function EfficiencyTable({ page }: { page: Page }) {
+  const { diagnosis, added } = page;
   const scales = diagnosis.scales;
-  const value = (scale: Scale, field: string) => scale.efficiencies[field as keyof Scale["efficiencies"]];
-  const shown = EFFICIENCIES.filter(([field]) => !COUNTED.has(field) || scales.some((scale) => isKnown(value(scale, field))));
+  const value = (scale: Scale, field: string): number | null => {
+    const { threads, ...own } = scale.efficiencies;
+    const [first, of] = field.split("/");
+    return (of ? threads?.[of as keyof ThreadEfficiencies] : own[first as keyof typeof own]) ?? null;
+  };
+  const ofAll = ([field]: readonly [string, ...unknown[]]) => !page.is_process || !BETWEEN_RANKS.has(field);
+  const shown = EFFICIENCIES.filter((row) => ofAll(row) && ((!COUNTED.has(row[0]) && !row[0].includes("/")) || scales.some((scale) => isKnown(value(scale, row[0])))));
+  const uncounted = !scales.some((scale) => isKnown(scale.efficiencies.instruction_scaling));
   const crowded = scales.some((scale) => scale.model_seconds !== scale.wall_seconds);
-  const times = TIMES.filter(([field]) => crowded || field !== "model_seconds");
+  const times = TIMES.filter((row) => ofAll(row) && (crowded || row[0] !== "model_seconds"));
   const save = () => {
-    const rows = [...EFFICIENCIES.map(([field, name]) => [name, ...scales.map((scale) => value(scale, field))]), ...TIMES.map(([field, name]) => [name, ...scales.map((scale) => scale[field] as number | null)])];
-    saveFile("efficiencies.csv", "text/csv", csv(["ranks", ...scales.map((scale) => String(scale.ranks))], rows as (string | number | null)[][]));
+    const rows = [...shown.map(([field, name]) => [name, ...scales.map((scale) => value(scale, field))]), ...times.map(([field, name]) => [name, ...scales.map((scale) => scale[field] as number | null)])];
+    saveFile("efficiencies.csv", "text/csv", csv([added, ...page.runs.map((run) => run.figure)], rows as (string | number | null)[][]));
   };
   return (
     <Panel
       title="Efficiencies"
       says={
         <>
-          POP's efficiencies, by number of ranks; 1 is ideal. Below {MARK}, the accepted mark, a figure is marked <strong class="low">!</strong>
+          POP's efficiencies, by number of {added}; 1 is ideal. Below {MARK}, the accepted mark, a figure is marked <strong class="low">!</strong>
         </>
       }
       actions={
@@ -52,14 +62,14 @@ export function EfficiencyTable({ diagnosis }: { diagnosis: Diagnosis }) {
         </button>
       }
     >
-      <div class="scroller" tabIndex={0} role="group" aria-label="Efficiencies by number of ranks">
+      <div class="scroller" tabIndex={0} role="group" aria-label={`Efficiencies by number of ${added}`}>
         <table class="heat">
           <thead>
             <tr>
-              <th scope="col">Ranks</th>
-              {scales.map((scale) => (
+              <th scope="col">{capitalised(added)}</th>
+              {page.runs.map((run) => (
                 <th scope="col" class="figure">
-                  {scale.ranks}
+                  {run.figure}
                 </th>
               ))}
             </tr>
@@ -88,7 +98,7 @@ export function EfficiencyTable({ diagnosis }: { diagnosis: Diagnosis }) {
           </tbody>
         </table>
       </div>
-      {shown.length < EFFICIENCIES.length && <p class="says">– Instruction, IPC and frequency scaling: hardware counters were not recorded.</p>}
+      {uncounted && <p class="says">– Instruction, IPC and frequency scaling: hardware counters were not recorded.</p>}
     </Panel>
   );
 }

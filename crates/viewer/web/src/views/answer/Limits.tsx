@@ -13,7 +13,7 @@ export function Limits({ diagnosis }: { diagnosis: Diagnosis }) {
         </dd>
         <dt>MPI library</dt>
         <dd>
-          <bdi>{diagnosis.mpi_library}</bdi>
+          <bdi>{diagnosis.mpi_library || "none"}</bdi>
         </dd>
         <dt>Scaling</dt>
         <dd>

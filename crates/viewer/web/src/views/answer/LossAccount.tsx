@@ -1,5 +1,5 @@
 // Where the loss of the largest scale goes: its parts, which sum to it.
-import type { Diagnosis } from "../../model";
+import type { Page } from "../../model";
 import { Bar } from "../../parts/Bar";
 import { Fig } from "../../parts/Fig";
 import { Panel } from "../../parts/Panel";
@@ -7,7 +7,8 @@ import { PlaceName } from "../../parts/PlaceName";
 import { Table } from "../../parts/Table";
 import { lossName } from "../../text/words";
 
-export function LossAccount({ diagnosis }: { diagnosis: Diagnosis }) {
+export function LossAccount({ page }: { page: Page }) {
+  const { diagnosis } = page;
   const account = diagnosis.account;
   const from = "/diagnosis/account";
   const most = Math.max(...account.parts.map((part) => part.seconds));
@@ -15,7 +16,7 @@ export function LossAccount({ diagnosis }: { diagnosis: Diagnosis }) {
   return (
     <Panel title="Where the loss goes">
       <p class="says">
-        At {account.ranks} ranks, <Fig value={account.loss_seconds} unit="s" from={`${from}/loss_seconds`} /> of{" "}
+        At {page.runs.at(-1)?.scale}, <Fig value={account.loss_seconds} unit="s" from={`${from}/loss_seconds`} /> of{" "}
         <Fig value={account.of_seconds} unit="s" from={`${from}/of_seconds`} /> (<Fig value={account.loss_share} unit="share" from={`${from}/loss_share`} />) is lost, against {against}.
       </p>
       {account.parts.length > 0 && (

@@ -2,7 +2,7 @@
 import { useId } from "preact/hooks";
 import { fillNamed, paint, Patterns, Swatch } from "../../draw/Patterns";
 import { linear } from "../../draw/scale";
-import type { ScalePart, ScaleTimes } from "../../model";
+import type { Page, ScalePart, ScaleTimes } from "../../model";
 import { Fig, Unknown } from "../../parts/Fig";
 import { Panel } from "../../parts/Panel";
 import { changed } from "../../state/route";
@@ -12,13 +12,12 @@ import { useWidth } from "../../state/width";
 import { isKnown, seconds, share } from "../../text/units";
 
 const ROW = 44;
-const LEFT = 96;
 
 /** Time without a core is set aside where it would hide everything else. */
 const ASIDE_FROM = 0.05;
 
 interface Shown {
-  ranks: number;
+  scale: string;
   /** The run time, without what is set aside. */
   total: number;
   aside: number;
@@ -27,30 +26,33 @@ interface Shown {
 }
 
 export function shownTimes(scales: readonly ScaleTimes[], aside: boolean): Shown[] {
-  return scales.map(({ ranks, ideal_seconds, parts, seconds: whole }) => {
+  return scales.map(({ scale, ideal_seconds, parts, seconds: whole }) => {
     const without = parts.find((part) => part.kind === "without-core")?.seconds ?? 0;
     const kept = parts.filter((part) => !aside || part.kind !== "without-core");
-    return { ranks, ideal: ideal_seconds, parts: kept, aside: aside ? without : 0, total: whole - (aside ? without : 0) };
+    return { scale, ideal: ideal_seconds, parts: kept, aside: aside ? without : 0, total: whole - (aside ? without : 0) };
   });
 }
 
-export function ScaleChart({ scales, route }: { scales: readonly ScaleTimes[]; route: Route }) {
+export function ScaleChart({ page, route }: { page: Page; route: Route }) {
+  const { scales } = page;
+  const one = page.is_process ? "thread" : "rank";
   const id = useId();
   const [box, width] = useWidth<HTMLDivElement>();
+  const margin = scales.some(({ scale }) => scale.length > 12) ? 140 : 96;
   const crowded = scales.some(({ parts }) => parts.some((part) => part.kind === "without-core" && part.share > ASIDE_FROM));
   const aside = crowded && route.choices["cores"] !== "all";
   const absolute = route.choices["bars"] === "seconds";
   const rows = shownTimes(scales, aside);
   const most = Math.max(...rows.map((row) => Math.max(row.total, row.ideal ?? 0)));
-  const x = linear([0, absolute ? most : 1], [LEFT, width - 8]);
+  const x = linear([0, absolute ? most : 1], [margin, width - 8]);
   const at = (row: Shown, value: number) => x(absolute ? value : row.total > 0 ? value / row.total : 0);
   const height = rows.length * ROW + 26;
   const kinds = [...new Map(scales.flatMap(({ parts }) => parts.map((part) => [part.kind, part.words] as const)))];
   const legend = kinds.filter(([kind]) => !aside || kind !== "without-core");
   const ideals = rows.map((row, i) => (isKnown(row.ideal) ? ([Math.min(at(row, row.ideal), width - 4), i] as const) : null)).filter((mark) => mark !== null);
   const save = () => {
-    const head = ["ranks", "run time [s]", "ideal [s]", ...kinds.map(([, words]) => `${words} [s]`)];
-    const lines = scales.map((scale) => [scale.ranks, scale.seconds, scale.ideal_seconds, ...kinds.map(([kind]) => scale.parts.find((part) => part.kind === kind)?.seconds)]);
+    const head = ["scale", "run time [s]", "ideal [s]", ...kinds.map(([, words]) => `${words} [s]`)];
+    const lines = scales.map((scale) => [scale.scale, scale.seconds, scale.ideal_seconds, ...kinds.map(([kind]) => scale.parts.find((part) => part.kind === kind)?.seconds)]);
     saveFile("scales.csv", "text/csv", csv(head, lines));
   };
   return (
@@ -59,7 +61,7 @@ export function ScaleChart({ scales, route }: { scales: readonly ScaleTimes[]; r
       picture="scales"
       says={
         <>
-          One rank on average, at each scale. The black line is the ideal: the computation of the smallest scale, without any loss.
+          One {one} on average, at each scale. The black line is the ideal: the computation of the smallest scale, without any loss.
           {aside && <> Time without a core is set aside: there were more threads than cores.</>}
         </>
       }
@@ -87,7 +89,7 @@ export function ScaleChart({ scales, route }: { scales: readonly ScaleTimes[]; r
             return (
               <g>
                 <text x={0} y={i * ROW + 19} class="label">
-                  {row.ranks} {row.ranks === 1 ? "rank" : "ranks"}
+                  {row.scale}
                 </text>
                 <text x={0} y={i * ROW + 34} class="label soft">
                   {seconds(row.total)}
@@ -127,10 +129,10 @@ export function ScaleChart({ scales, route }: { scales: readonly ScaleTimes[]; r
         <table class="compact">
           <thead>
             <tr>
-              <th scope="col">Seconds of a rank, at</th>
+              <th scope="col">Seconds of a {one}, at</th>
               {scales.map((scale) => (
                 <th scope="col" class="figure">
-                  {scale.ranks} ranks
+                  {scale.scale}
                 </th>
               ))}
             </tr>

@@ -1,5 +1,5 @@
 // The main cause at a glance: what it is, where, on which ranks, and what there is to gain.
-import type { Cause } from "../../model";
+import type { Cause, Page } from "../../model";
 import { Fig } from "../../parts/Fig";
 import { RankStrip } from "../../parts/RankStrip";
 import { address } from "../../state/route";
@@ -9,6 +9,7 @@ import { shareRange } from "../../text/units";
 import { capitalised } from "../../text/words";
 
 interface Props {
+  page: Page;
   cause: Cause;
   index: number;
   /** The class of the cause in words. */
@@ -16,7 +17,7 @@ interface Props {
   link: boolean;
 }
 
-export function Verdict({ cause, index, words, link }: Props) {
+export function Verdict({ page, cause, index, words, link }: Props) {
   const from = `/diagnosis/causes/${index}`;
   return (
     <dl class="verdict">
@@ -34,13 +35,15 @@ export function Verdict({ cause, index, words, link }: Props) {
           <bdi>{placeName(cause.place)}</bdi>
         </dd>
       </div>
-      <div>
-        <dt>Ranks</dt>
-        <dd class="big">{ranksInWords(cause.ranks, cause.scale, 18).replace(/^ranks? /, "")}</dd>
-        <dd>
-          of {cause.scale} <RankStrip of={cause.scale} marked={ranksOf(cause.ranks)} />
-        </dd>
-      </div>
+      {!page.is_process && (
+        <div>
+          <dt>Ranks</dt>
+          <dd class="big">{ranksInWords(cause.ranks, cause.scale, 18).replace(/^ranks? /, "")}</dd>
+          <dd>
+            of {cause.scale} <RankStrip of={cause.scale} marked={ranksOf(cause.ranks)} />
+          </dd>
+        </div>
+      )}
       <div>
         <dt>Gain if mended</dt>
         <dd class="big">

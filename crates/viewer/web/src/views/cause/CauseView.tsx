@@ -44,14 +44,14 @@ export function CauseView({ page, route }: ViewProps) {
           </nav>
         )}
         <h1>{capitalised(detail?.title ?? cause.class)}</h1>
-        <Verdict cause={cause} index={index} words={detail?.class_words ?? cause.class} link={false} />
+        <Verdict page={page} cause={cause} index={index} words={detail?.class_words ?? cause.class} link={false} />
         <p class="explained">{cause.explanation}</p>
         {cause.only_if && <p class="says">It is a cause only under {scalingName(cause.only_if)}.</p>}
       </section>
       <PathPanel cause={cause} detail={detail} contexts={page.contexts} from={from} route={route} name={name} />
-      {detail && <RankChart values={detail.by_rank} from={`/causes/${index}/by_rank`} name={name} />}
+      {detail && !page.is_process && <RankChart values={detail.by_rank} from={`/causes/${index}/by_rank`} name={name} />}
       {cause.by_thread && <ThreadChart threads={cause.by_thread} from={`${from}/by_thread`} name={name} />}
-      {detail && <GrowthPanel growth={detail.growth} from={`/causes/${index}/growth`} name={name} />}
+      {detail && <GrowthPanel growth={detail.growth} added={page.added} from={`/causes/${index}/growth`} name={name} />}
       <SourcePanel source={source === null ? null : (page.sources[source] ?? null)} index={source ?? -1} />
       <Panel title="What supports it">
         <ul class="sentences">

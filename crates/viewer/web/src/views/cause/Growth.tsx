@@ -9,6 +9,7 @@ import { Panel } from "../../parts/Panel";
 import { Table } from "../../parts/Table";
 import { useWidth } from "../../state/width";
 import { count, isKnown, seconds, secondsTick } from "../../text/units";
+import { capitalised } from "../../text/words";
 
 const HEIGHT = 300;
 const [LEFT, RIGHT, TOP, BOTTOM] = [64, 14, 24, 40];
@@ -24,7 +25,7 @@ function clipped(curve: readonly Point[], low: number): Point[] {
   return positive(curve).filter(([, y]) => y >= low);
 }
 
-export function GrowthPanel({ growth, from, name }: { growth: Growth; from: string; name: string }) {
+export function GrowthPanel({ growth, added, from, name }: { growth: Growth; added: string; from: string; name: string }) {
   const id = useId();
   const [box, width] = useWidth<HTMLDivElement>();
   const mean = positive(growth.points.map((point) => [point.ranks, point.mean_seconds]));
@@ -34,7 +35,7 @@ export function GrowthPanel({ growth, from, name }: { growth: Growth; from: stri
   if (growth.points.length < 2 || measured.length === 0) {
     return (
       <Panel title={title}>
-        <Missing what="No growth" why={growth.points.length < 2 ? "There is one scale only; record the program with other numbers of ranks." : "The place takes no time at any scale."} />
+        <Missing what="No growth" why={growth.points.length < 2 ? "There is one scale only; record the program at other scales." : "The place takes no time at any scale."} />
       </Panel>
     );
   }
@@ -51,11 +52,11 @@ export function GrowthPanel({ growth, from, name }: { growth: Growth; from: stri
   const last = Math.max(...growth.points.map((point) => point.ranks));
   const beyond = Math.max(...xs) > last;
   return (
-    <Panel title={title} picture={`${name}-growth`} says="Seconds in the place over the number of ranks, both logarithmic. Dashed: predicted for larger runs.">
+    <Panel title={title} picture={`${name}-growth`} says={`Seconds in the place over the number of ${added}, both logarithmic. Dashed: predicted for larger runs.`}>
       <div ref={box}>
         <svg class="picture" width={width} height={HEIGHT} viewBox={`0 0 ${width} ${HEIGHT}`} role="img" aria-label="Growth of the place over the scales. The table below has the figures.">
           {beyond && <rect class="predicted" x={x(last)} y={TOP} width={width - RIGHT - x(last)} height={HEIGHT - BOTTOM - TOP} />}
-          <AxisBelow scale={x} at={HEIGHT - BOTTOM} ticks={ranks} write={count} to={TOP} title="ranks" />
+          <AxisBelow scale={x} at={HEIGHT - BOTTOM} ticks={ranks} write={count} to={TOP} title={added} />
           <AxisLeft scale={y} at={LEFT} ticks={logTicks(...y.domain)} write={secondsTick} to={width - RIGHT} title="seconds of a rank" />
           <polyline class="curve ideal-curve" points={line(ideal)} />
           {growth.models.map((model, i) => (
@@ -63,12 +64,12 @@ export function GrowthPanel({ growth, from, name }: { growth: Growth; from: stri
           ))}
           {mean.map(([px, py]) => (
             <circle class="point mean" cx={x(px)} cy={y(py)} r={5}>
-              <title>{`mean at ${px} ranks: ${seconds(py)}`}</title>
+              <title>{`mean at ${px} ${added}: ${seconds(py)}`}</title>
             </circle>
           ))}
           {most.map(([px, py]) => (
             <path class="point most" d={`M${x(px)},${y(py) - 6} l6,10 h-12 z`}>
-              <title>{`most at ${px} ranks: ${seconds(py)}`}</title>
+              <title>{`most at ${px} ${added}: ${seconds(py)}`}</title>
             </path>
           ))}
           {beyond && (
@@ -105,7 +106,7 @@ export function GrowthPanel({ growth, from, name }: { growth: Growth; from: stri
         caption="Time in the place at each scale"
         rows={growth.points.map((point, i) => ({ ...point, i }))}
         columns={[
-          { head: "Ranks", figure: true, names: true, value: (point) => point.ranks },
+          { head: capitalised(added), figure: true, names: true, value: (point) => point.ranks },
           { head: "Mean", unit: "s", figure: true, value: (point) => point.mean_seconds, show: (point) => <Fig value={point.mean_seconds} unit="s" from={`${from}/points/${point.i}/mean_seconds`} why="the place was not seen at this scale" /> },
           { head: "Slowest rank", unit: "s", figure: true, value: (point) => point.most_seconds, show: (point) => <Fig value={point.most_seconds} unit="s" from={`${from}/points/${point.i}/most_seconds`} why="the place was not seen at this scale" /> },
         ]}
@@ -114,7 +115,7 @@ export function GrowthPanel({ growth, from, name }: { growth: Growth; from: stri
         <ul class="sentences">
           {growth.models.map((model, i) => (
             <li>
-              <Fit model={model} from={`${from}/models/${i}`} />
+              <Fit model={model} added={added} from={`${from}/models/${i}`} />
             </li>
           ))}
         </ul>
@@ -136,11 +137,11 @@ function Curve({ model, points, line }: { model: GrowthModel; points: readonly P
   );
 }
 
-function Fit({ model, from }: { model: GrowthModel; from: string }) {
+function Fit({ model, added, from }: { model: GrowthModel; added: string; from: string }) {
   const [ranks, predicted] = model.curve.at(-1) ?? [0, null];
   return (
     <>
-      {model.of === "mean" ? "Mean" : "Slowest rank"}: <span class="code">{model.words}</span> seconds, p ranks ({model.kind === "line" ? "log-log line" : "model chosen by cross-validation"}
+      {model.of === "mean" ? "Mean" : "Slowest rank"}: <span class="code">{model.words}</span> seconds, p {added} ({model.kind === "line" ? "log-log line" : "model chosen by cross-validation"}
       {isKnown(model.r_squared) && (
         <>
           , R² <Fig value={model.r_squared} unit="ratio" from={`${from}/r_squared`} />
@@ -154,7 +155,7 @@ function Fit({ model, from }: { model: GrowthModel; from: string }) {
       )
       {ranks > model.predicted_from && isKnown(predicted) && (
         <>
-          ; at {count(ranks)} ranks it predicts <Fig value={predicted} unit="s" from={`${from}/curve/${model.curve.length - 1}/1`} />
+          ; at {count(ranks)} {added} it predicts <Fig value={predicted} unit="s" from={`${from}/curve/${model.curve.length - 1}/1`} />
         </>
       )}
       .

@@ -23,7 +23,7 @@ export function GraphView({ page, route }: ViewProps) {
   const name = (i: number) => {
     const other = parts[i];
     const cause = causeOf(i);
-    return `${other ? frameName(page.contexts, other.frame) : ""}, ${page.runs[other?.scale ?? 0]?.ranks} ranks${cause >= 0 ? ` (cause ${cause + 1})` : ""}`;
+    return `${other ? frameName(page.contexts, other.frame) : ""}, ${page.runs[other?.scale ?? 0]?.scale}${cause >= 0 ? ` (cause ${cause + 1})` : ""}`;
   };
   return (
     <>
@@ -37,7 +37,7 @@ export function GraphView({ page, route }: ViewProps) {
             )}
             {part === live.part && (
               <p class="says">
-                {frameName(page.contexts, part.frame)}, {page.runs[part.scale]?.ranks} ranks
+                {frameName(page.contexts, part.frame)}, {page.runs[part.scale]?.scale}
               </p>
             )}
             {part !== live.part && parts.length === 1 && <p class="says">{name(0)}</p>}

@@ -46,7 +46,7 @@ export function FlameGraph({ root, contexts, unit, route, chosen, waiting, chang
   const boxes = useMemo(() => flame(root, 1 / width), [root, width]);
   const depth = Math.max(...boxes.map((item) => item.depth)) + 1;
   const most = change ? Math.max(...boxes.slice(1).map((item) => Math.abs(change[item.node.frame] ?? 0)), 0) : 0;
-  const at = boxes.find((item) => item.node.frame === chosen) ?? boxes[0];
+  const at = boxes.find(({ node }) => node.frame === chosen || node.folded.includes(chosen)) ?? boxes[0];
   const choose = (to: Box | undefined) => to && go(changed(route, { place: to.node.frame }), true);
   const zoom = (to: Box | undefined) => to && go(changed(route, { root: to.node.frame === 0 ? null : to.node.frame, place: to.node.frame }));
   const onKey = (event: KeyboardEvent) => {

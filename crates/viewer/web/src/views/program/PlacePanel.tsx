@@ -33,7 +33,7 @@ export function PlacePanel({ page, frame, route }: { page: Page; frame: number; 
   const wanted = metricOf(page, route.choices["metric"]);
   const last = page.runs.length - 1;
   const scale = Math.max(0, Math.min(last, numberIn(route, "scale", last)));
-  const line = (metric: Metric, s: number): Line => ({ metric, s, ranks: page.runs[s]?.ranks ?? 0, of: contexts.scales[s]?.metrics[metric.name] });
+  const line = (metric: Metric, s: number): Line => ({ metric, s, figure: page.runs[s]?.figure ?? "", of: contexts.scales[s]?.metrics[metric.name] });
   const overScales = wanted ? page.runs.map((_, s) => line(wanted, s)) : [];
   const others = metrics.filter((metric) => (contexts.scales[scale]?.metrics[metric.name]?.inclusive[frame] ?? 0) > 0).map((metric) => line(metric, scale));
   return (
@@ -65,8 +65,8 @@ export function PlacePanel({ page, frame, route }: { page: Page; frame: number; 
           {page.live && parts.length === 0 && <a href={address("graph", [], { place: frame, scale })}>Graph around it</a>}
         </p>
         <h3>{capitalised(wanted?.title ?? "")} at each scale</h3>
-        <Figures name="scales" caption={`${wanted?.title ?? ""} in the place at each scale`} rows={overScales} frame={frame} first={{ head: "Ranks", figure: true, value: (row) => row.ranks }} />
-        <h3>All that was measured, at {page.runs[scale]?.ranks} ranks</h3>
+        <Figures name="scales" caption={`${wanted?.title ?? ""} in the place at each scale`} rows={overScales} frame={frame} first={{ head: capitalised(page.added), figure: true, value: (row) => row.figure }} />
+        <h3>All that was measured, at {page.runs[scale]?.scale}</h3>
         <Figures name="metrics" caption="All metrics of the place" rows={others} frame={frame} first={{ head: "Metric", value: (row) => row.metric.title }} />
       </Panel>
       {source >= 0 && <SourcePanel source={page.sources[source] ?? null} index={source} />}
@@ -79,7 +79,7 @@ export function PlacePanel({ page, frame, route }: { page: Page; frame: number; 
 interface Line {
   metric: Metric;
   s: number;
-  ranks: number;
+  figure: string;
   of: ContextMetric | undefined;
 }
 

@@ -91,7 +91,7 @@ export function ProgramTable({ forest, contexts, unit, unitName, total, route, c
             {rows.slice(0, MOST).map(({ node, depth, key }) => {
               const open = isOpen(key, depth, node);
               return (
-                <tr class={node.frame === chosen ? "chosen" : undefined}>
+                <tr class={node.frame === chosen || node.folded.includes(chosen) ? "chosen" : undefined}>
                   <th scope="row" style={{ paddingLeft: `${0.3 + Math.min(depth, 14) * 0.8}rem` }}>
                     {node.children.length > 0 ? (
                       <button type="button" class="turn" aria-expanded={open} aria-label={`${open ? "Close" : "Open"} ${node.name}`} onClick={() => setTurned(new Map(turned).set(key, !open))}>

@@ -26,7 +26,7 @@ export function ProgramView({ page, route }: ViewProps) {
   const chosen = Math.max(0, Math.min(last, numberIn(route, "place", 0)));
   const rootFrame = Math.max(0, Math.min(last, numberIn(route, "root", 0)));
   const unit = unitOf(metric);
-  const runs = page.runs.map((run, i) => [String(i), `${run.ranks} ranks`] as [string, string]);
+  const runs = page.runs.map((run, i) => [String(i), run.scale] as [string, string]);
   const builds = contexts.others.map((build, i) => [`b${i}`, `${build.name}, another build`] as [string, string]);
   const others = [...runs.filter(([value]) => value !== String(scale)), ...builds];
   const groups = page.ranks[scale]?.groups ?? [];

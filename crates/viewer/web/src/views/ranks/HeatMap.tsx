@@ -138,12 +138,13 @@ export function HeatMap({ page, groups, rows, unit, byRow, theme, chosen, label 
 /** A name that tells rows of the same function apart. */
 function rowName(page: Page, frame: number): string {
   const [name, where] = [frameName(page.contexts, frame), whereOf(page.contexts, frame)];
+  if (where.startsWith(name)) return where;
   return name.includes(where) ? name : `${name} ${where}`;
 }
 
 function cellInWords(page: Page, row: HeatRow, group: RankGroup, column: number, unit: Unit): string {
   const value = row.values[column];
-  const name = `${frameName(page.contexts, row.frame)} (${whereOf(page.contexts, row.frame)})`;
+  const name = rowName(page, row.frame);
   if (!isKnown(value)) return `${group.name}: – in ${name}; it was not seen there`;
   return `${group.name}: ${figure(value, unit)} in ${name}${group.size > 1 ? ", mean of a rank" : ""}`;
 }

@@ -55,7 +55,7 @@ export function RanksView({ page, route, theme }: ViewProps) {
         }
       >
         <div class="choices">
-          <Pick label="Scale" route={route} name="scale" value={String(scale)} otherwise={String(last)} options={page.runs.map((run, i) => [String(i), `${run.ranks} ranks`])} />
+          <Pick label="Scale" route={route} name="scale" value={String(scale)} otherwise={String(last)} options={page.runs.map((run, i) => [String(i), run.scale])} />
           <Pick label="Metric" route={route} name="metric" value={name} otherwise="time" options={names.map((item) => [item, page.contexts.metrics.find((known) => known.name === item)?.title ?? item])} />
           {page.live && (
             <label>

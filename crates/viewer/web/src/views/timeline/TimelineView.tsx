@@ -73,7 +73,7 @@ export function TimelineView({ page, route, theme }: ViewProps) {
 }
 
 function Scales({ page, route, scale }: { page: Page; route: Route; scale: number }) {
-  const runs = page.runs.map((run, i) => [String(i), `${run.ranks} ranks`] as [string, string]);
+  const runs = page.runs.map((run, i) => [String(i), run.scale] as [string, string]);
   const cleared = { ...route, choices: { ...route.choices, window: "", from: "", to: "" } };
   return <Pick label="Scale" route={cleared} name="scale" value={String(scale)} otherwise="" options={runs} />;
 }
@@ -107,7 +107,7 @@ function OneWindow({ page, route, theme, scale, window, windows }: WindowProps) 
   const without = { ...route, choices: { ...route.choices, from: "", to: "" } };
   const nameOf = (item: WindowInfo) => (item.whole ? `whole run, ${seconds((item.virtual_length_ns ?? 0) * NS)}` : `${item.window}${item.begin_seconds === null ? "" : `: at ${seconds(item.begin_seconds)}`}, ${seconds(item.length_ns * NS)}`);
   const names = (list: WindowInfo[]) => list.map((item) => [String(item.window), `${nameOf(item)}, ${count(item.calls)} calls`] as [string, string]);
-  const ranks = `${page.runs[scale]?.ranks} ranks`;
+  const ranks = page.runs[scale]?.scale;
   const from = `/timeline/${scale}/windows/${page.timeline[scale]?.windows.indexOf(window) ?? 0}`;
   return (
     <>
@@ -120,7 +120,7 @@ function OneWindow({ page, route, theme, scale, window, windows }: WindowProps) 
           <Scales page={page} route={route} scale={scale} />
           {windows.length > 1 && <Pick label="Window" route={without} name="window" value={String(window.window)} otherwise={String(windows[0]?.window)} options={names(windows)} />}
           {window.virtual && window.wall && <Group label="Times" route={without} name="clock" value={clock} otherwise="virtual" options={[["virtual", "a core for each rank"], ["wall", "as recorded"]]} />}
-          {others.length > 0 && <Pick label="Beside it" route={route} name="beside" value={beside >= 0 ? String(beside) : ""} otherwise="" options={[["", "nothing"], ...others.map((i) => [String(i), `${page.runs[i]?.ranks} ranks`] as [string, string])]} />}
+          {others.length > 0 && <Pick label="Beside it" route={route} name="beside" value={beside >= 0 ? String(beside) : ""} otherwise="" options={[["", "nothing"], ...others.map((i) => [String(i), page.runs[i]?.scale] as [string, string])]} />}
           <Group label="Messages" route={route} name="messages" value={messages ? "yes" : "no"} otherwise="yes" options={[["yes", "show"], ["no", "hide"]]} />
           {base.critical.row.length > 0 && <Group label="Critical path" route={route} name="critical" value={critical ? "yes" : "no"} otherwise="yes" options={[["yes", "show"], ["no", "hide"]]} />}
           <fieldset>
@@ -144,11 +144,11 @@ function OneWindow({ page, route, theme, scale, window, windows }: WindowProps) 
             </div>
           </fieldset>
         </div>
-        <TimelineCanvas page={page} shown={shown} begin={begin} end={end} onStretch={move} onPlace={toPlace} messages={messages} critical={critical} theme={theme} label={`Timeline of ${page.runs[scale]?.ranks} ranks, ${seconds(length * NS)}`} />
+        <TimelineCanvas page={page} shown={shown} begin={begin} end={end} onStretch={move} onPlace={toPlace} messages={messages} critical={critical} theme={theme} label={`Timeline of ${page.runs[scale]?.scale}, ${seconds(length * NS)}`} />
         {other && (
           <>
-            <h3>The same stretch at {page.runs[beside]?.ranks} ranks</h3>
-            <TimelineCanvas page={page} shown={shownBeside} begin={begin + shift} end={end + shift} onStretch={(a, b) => move(a - shift, b - shift)} onPlace={toPlace} messages={messages} critical={critical} theme={theme} label={`Timeline of ${page.runs[beside]?.ranks} ranks`} />
+            <h3>The same stretch at {page.runs[beside]?.scale}</h3>
+            <TimelineCanvas page={page} shown={shownBeside} begin={begin + shift} end={end + shift} onStretch={(a, b) => move(a - shift, b - shift)} onPlace={toPlace} messages={messages} critical={critical} theme={theme} label={`Timeline of ${page.runs[beside]?.scale}`} />
           </>
         )}
         <p class="legend">
