@@ -20,5 +20,5 @@ pub mod text;
 
 pub use code::{Code, Function, NAME, PATH};
 pub use layout::{DEBUG_WORDS, Layout};
-pub use memory::Memory;
+pub use memory::{Blocks, Memory, Seen};
 pub use stack::{Frame, MOST, Run, Stack};

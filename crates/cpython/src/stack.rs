@@ -86,13 +86,16 @@ impl Stack {
                 frame,
                 next,
                 is_entry,
-            } => self.marks(memory, layout, state + mark, (frame, next, is_entry)),
+            } => {
+                let first = state.wrapping_add(mark);
+                self.marks(memory, layout, first, (frame, next, is_entry))
+            }
             Chain::Entries { mark, frame, owner } => {
                 let at = match mark {
-                    Some(mark) => memory.word(state + mark),
+                    Some(mark) => memory.word(state.wrapping_add(mark)),
                     None => Some(state),
                 };
-                there(at).and_then(|at| self.entries(memory, layout, at + frame, owner))
+                there(at).and_then(|at| self.entries(memory, layout, at.wrapping_add(frame), owner))
             }
         };
         match read {
@@ -138,9 +141,9 @@ impl Stack {
         frame: u64,
         marks: Option<(u64, u64)>,
     ) -> Result<(), End> {
-        let mut at = there(memory.word(state + frame))?;
+        let mut at = there(memory.word(state.wrapping_add(frame)))?;
         let mut mark = match marks {
-            Some((mark, _)) => there(memory.word(state + mark))?,
+            Some((mark, _)) => there(memory.word(state.wrapping_add(mark)))?,
             None => 0,
         };
         while at != 0 {
@@ -374,6 +377,23 @@ mod tests {
         // The frame outside the innermost run is another one than that of the next mark.
         image.word_at(0xa000 + 8, 0x3000);
         assert!(!Stack::new().read(&image, &layout(11), STATE));
+    }
+
+    #[test]
+    fn any_word_may_be_wrong() {
+        let wrong = [0, 1, 8, 0x2000, 0x9000, 1 << 60, u64::MAX - 7, u64::MAX];
+        for minor in 9..=12 {
+            let whole = image(minor);
+            let words = whole.0.keys().filter(|at| at.is_multiple_of(8));
+            for (at, word) in words.flat_map(|at| wrong.map(|word| (*at, word))) {
+                let mut image = whole.clone();
+                image.word_at(at, word);
+                let mut stack = Stack::new();
+                let read = stack.read(&image, &layout(minor), STATE);
+                assert!(stack.frames().len() <= MOST && (read || stack.runs().is_empty()));
+            }
+            assert!(!Stack::new().read(&whole, &layout(minor), u64::MAX - 7));
+        }
     }
 
     #[test]
