@@ -88,8 +88,11 @@ impl Mapped {
             return base;
         }
         match (self.call(segment.from), self.call(segment.to)) {
-            (Some(a), Some(b)) if a != b => top.common_ancestor(a, b),
-            (Some(a), _) | (None, Some(a)) => top.get(a).parent.unwrap_or(TopDown::ROOT),
+            (Some(a), Some(b)) if a != b => {
+                let around = [top.around_call(a), top.around_call(b)];
+                top.common_ancestor(around[0], around[1])
+            }
+            (Some(a), _) | (None, Some(a)) => top.around_call(a),
             (None, None) => TopDown::ROOT,
         }
     }
