@@ -49,8 +49,9 @@ fn there<T>(word: Option<T>) -> Result<T, End> {
 
 /// Bytes of a frame that are read.
 const FRAME: usize = 112;
-/// The same from 3.11 on, where the locals are behind it.
+/// The same from 3.11 on, where the locals are behind it, and from 3.14 on.
 const SHORT_FRAME: usize = 72;
+const LONGER_FRAME: usize = 80;
 
 impl Stack {
     /// No frames.
@@ -211,13 +212,20 @@ impl Stack {
                 let begin = self.runs().last().map_or(0, |r| r.end);
                 return (begin == self.count).then_some(()).ok_or(End::Wrong);
             }
-            let bytes: [u8; SHORT_FRAME] = there(bytes(memory, at))?;
+            let mut room = [0; LONGER_FRAME];
+            let bytes = match owner < SHORT_FRAME as u64 {
+                true => there(room.get_mut(..SHORT_FRAME))?,
+                false => &mut room[..],
+            };
+            if !at.is_multiple_of(8) || !memory.read(at, bytes) {
+                return Err(End::Wrong);
+            }
             if *there(bytes.get(owner as usize))? >= OWNED_BY_EVALUATOR {
                 self.close(at);
             } else {
-                self.push(self.frame(layout, &bytes)?)?;
+                self.push(self.frame(layout, bytes)?)?;
             }
-            at = there(word(&bytes, layout.frame_previous))?;
+            at = there(word(bytes, layout.frame_previous))?;
         }
         Err(End::Full)
     }
@@ -353,6 +361,32 @@ mod tests {
             };
             assert_eq!(runs, is, "3.{minor}");
         }
+    }
+
+    #[test]
+    fn a_frame_may_have_its_owner_behind_its_stack_pointer() {
+        // As 3.14 has it, whose state leads to the frame itself, and whose references have lowest bits.
+        let layout = Layout {
+            chain: Chain::Entries {
+                mark: None,
+                frame: 72,
+                owner: 74,
+            },
+            ..layout(12)
+        };
+        let mut image = Image::default();
+        image.map(STATE, 256);
+        image.word_at(STATE + 72, 0x2000);
+        for at in [0x2000, 0x9000] {
+            image.map(at, 80);
+        }
+        image.word_at(0x2000, 0x101);
+        image.word_at(0x2008, 0x9000);
+        image.put(0x9000 + 74, &[3]);
+        let mut stack = Stack::new();
+        assert!(stack.read(&image, &layout, STATE));
+        assert_eq!(stack.frames().first().map(|f| f.code), Some(0x100));
+        assert_eq!(stack.runs().first().map(|r| r.stack), Some(0x9000));
     }
 
     #[test]
