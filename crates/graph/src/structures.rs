@@ -31,8 +31,8 @@ const RUNTIME_LIBRARIES: [&str; 19] = [
 /// Folders of Python's packages whose code belongs to the line of Python that called it.
 const PACKAGES: [&str; 3] = ["/mpi4py/", "/numpy/", "/numpy.libs/"];
 
-/// How Python names code that is part of the interpreter.
-const FROZEN: &str = "<frozen ";
+/// How Python names code that is part of the interpreter, and numpy up to 1.24 what it makes around its functions.
+const WITHOUT_FILE: [&str; 2] = ["<frozen ", "<__array_function__ "];
 
 /// Whether the module at `path` belongs to the language runtime, the system or an MPI library.
 pub fn is_runtime_library(path: &str) -> bool {
@@ -44,7 +44,8 @@ pub fn is_runtime_library(path: &str) -> bool {
         path.find(*p)
             .is_some_and(|at| is_machine_code || is_installed(at))
     };
-    if path.starts_with(FROZEN) || PACKAGES.iter().any(|p| is_package(&p)) {
+    let has_no_file = WITHOUT_FILE.iter().any(|p| path.starts_with(p));
+    if has_no_file || PACKAGES.iter().any(|p| is_package(&p)) {
         return true;
     }
     let stem = base.split(".so").next().unwrap_or(base);
@@ -128,6 +129,7 @@ mod tests {
             "libmpich.so.12",
             "[vdso]",
             "<frozen importlib._bootstrap>",
+            "<__array_function__ internals>",
             "/usr/lib/python3/dist-packages/mpi4py/MPI.cpython-311-x86_64-linux-gnu.so",
             "/env/numpy.libs/libscipy_openblas64_-6bb31eeb.so",
             "/env/lib/python3.12/site-packages/numpy/core/fromnumeric.py",
