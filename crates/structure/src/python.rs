@@ -595,4 +595,16 @@ async def c[T](
             assert_eq!(called(text).as_deref(), name, "{text}");
         }
     }
+
+    proptest::proptest! {
+        #[test]
+        fn any_file_has_its_own_functions(
+            words in proptest::collection::vec("[ ]{0,3}(def f|class A|for x|while|if y|@a|g\\(|[():'\"{}#.=\\\\]|\n|\n ){1}", 0..40),
+        ) {
+            if let Ok(source) = PythonSource::of("/x.py", &words.concat()) {
+                let structure = source.structure();
+                assert!(source.structure_of(&structure).is_some());
+            }
+        }
+    }
 }
