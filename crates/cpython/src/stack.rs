@@ -258,20 +258,20 @@ fn word(bytes: &[u8], offset: u64) -> Option<u64> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::layout::DEBUG_WORDS;
     use crate::memory::image::Image;
 
-    const STATE: u64 = 0x1000;
+    pub(crate) const STATE: u64 = 0x1000;
 
-    fn layout(minor: u8) -> Layout {
+    pub(crate) fn layout(minor: u8) -> Layout {
         Layout::of((3, minor), &[0; DEBUG_WORDS]).expect("a known version")
     }
 
     /// Three frames, the innermost two in one run from 3.11 on. Code objects are at 0x100, 0x200, 0x300; what the
     /// evaluator has on its stack is at 0x9000 and 0xa000.
-    fn image(minor: u8) -> Image {
+    pub(crate) fn image(minor: u8) -> Image {
         let mut image = Image::default();
         image.map(STATE, 256);
         let frames = [0x2000, 0x3000, 0x4000];

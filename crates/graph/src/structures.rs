@@ -45,7 +45,7 @@ pub fn is_runtime_library(path: &str) -> bool {
             .is_some_and(|at| is_machine_code || is_installed(at))
     };
     let has_no_file = WITHOUT_FILE.iter().any(|p| path.starts_with(p));
-    if has_no_file || PACKAGES.iter().any(|p| is_package(&p)) {
+    if has_no_file || PACKAGES.iter().any(is_package) {
         return true;
     }
     let stem = base.split(".so").next().unwrap_or(base);

@@ -12,7 +12,7 @@ use crate::storage::{
 };
 use headwater_call_path::{Interpreter, Path, Spliced};
 use headwater_cpython::{
-    Blocks, Code, Frame, Memory, Stack,
+    Blocks, Code, Frame, Memory, Stack, mark,
     splice::{self, Native, Out},
 };
 use headwater_format::spool::layout::{
@@ -185,18 +185,6 @@ impl Interpreter for Frames {
 /// The mark of a thread whose frames cannot be read. All others are odd.
 const UNKNOWN: u64 = 2;
 
-/// The hash of all frames of a thread and of their functions.
-fn mark(memory: &impl Memory, python: &Python, at: u64, stack: &mut Stack) -> Option<u64> {
-    if !stack.read(memory, &python.layout, at) {
-        return None;
-    }
-    let hash = |mark: u64, frame: &Frame| {
-        let code = Code::read(memory, &python.layout, python.code_type, frame.code);
-        mix2(mark ^ frame.at, code.map_or(0, |c| c.hash()))
-    };
-    Some(stack.frames().iter().fold(1, hash))
-}
-
 impl Frames {
     /// The innermost frame of the calling thread, which calls out of the interpreter.
     ///
@@ -240,8 +228,8 @@ impl Frames {
         let (at, is_direct) =
             unsafe { interpreter::own_state(python, &mut self.verified, leaves) }?;
         match is_direct {
-            true => mark(&Own, python, at, &mut room.stack),
-            false => mark(&room.blocks.of(Checked), python, at, &mut room.stack),
+            true => mark(&Own, &python.layout, at),
+            false => mark(&room.blocks.of(Checked), &python.layout, at),
         }
     }
 }
