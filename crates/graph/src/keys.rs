@@ -89,8 +89,11 @@ impl Mapped {
         }
         match (self.call(segment.from), self.call(segment.to)) {
             (Some(a), Some(b)) if a != b => {
-                let around = [top.around_call(a), top.around_call(b)];
-                top.common_ancestor(around[0], around[1])
+                match (top.of_line(a), top.of_line(b)) {
+                    // Two calls on one line.
+                    (a, b) if a == b => top.around_call(a),
+                    (a, b) => top.common_ancestor(a, b),
+                }
             }
             (Some(a), _) | (None, Some(a)) => top.around_call(a),
             (None, None) => TopDown::ROOT,

@@ -250,14 +250,19 @@ impl TopDown {
         call
     }
 
+    /// The vertex of a call; for a call of MPI from a line of Python, that of the line.
+    pub(crate) fn of_line(&self, call: VertexIx) -> VertexIx {
+        let vertex = self.get(call);
+        match vertex.psg & ON_LINE {
+            0 => call,
+            _ => vertex.parent.unwrap_or(Self::ROOT),
+        }
+    }
+
     /// The vertex around a call: for one from a line of Python, that around the line.
     pub(crate) fn around_call(&self, call: VertexIx) -> VertexIx {
-        let vertex = self.get(call);
-        let parent = vertex.parent.unwrap_or(Self::ROOT);
-        match vertex.psg & ON_LINE {
-            0 => parent,
-            _ => self.get(parent).parent.unwrap_or(Self::ROOT),
-        }
+        let call = self.of_line(call);
+        self.get(call).parent.unwrap_or(Self::ROOT)
     }
 
     fn child(
