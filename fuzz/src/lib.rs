@@ -20,7 +20,11 @@ type Files = Vec<(PathBuf, Vec<u8>)>;
 
 /// All files below `at`, a place within `root`.
 fn collect(root: &Path, at: &Path, out: &mut Files) {
-    for entry in std::fs::read_dir(root.join(at)).into_iter().flatten().flatten() {
+    for entry in std::fs::read_dir(root.join(at))
+        .into_iter()
+        .flatten()
+        .flatten()
+    {
         let name = at.join(entry.file_name());
         match entry.file_type() {
             Ok(kind) if kind.is_dir() => collect(root, &name, out),
@@ -138,7 +142,97 @@ pub fn trace(data: &[u8]) {
     };
     if let Ok(trace) = Trace::from_bytes(&file::framed(*form, body)) {
         assert_eq!(Trace::from_bytes(&trace.to_bytes()).as_ref(), Ok(&trace));
-        assert_eq!(Trace::from_bytes(&trace.to_packed_bytes()), Ok(trace.clone()));
+        assert_eq!(
+            Trace::from_bytes(&trace.to_packed_bytes()),
+            Ok(trace.clone())
+        );
         let _ = text::show(&trace, &text::Numbers, None).to_string();
     }
+}
+
+/// A source file of Python.
+pub fn python(data: &[u8]) {
+    let dir = place();
+    let file = dir.path().join("script.py");
+    std::fs::write(&file, data).expect("writes");
+    if let Ok(source) = headwater_structure::PythonSource::read(&file) {
+        let structure = source.structure();
+        assert!(
+            source.structure_of(&structure).is_some(),
+            "a file has its own functions"
+        );
+    }
+}
+
+/// Where the memory of a Python begins.
+const MEMORY: u64 = 0x1_0000;
+
+/// Memory that has these bytes.
+struct Bytes<'d>(&'d [u8]);
+
+impl headwater_cpython::Memory for Bytes<'_> {
+    fn read(&self, address: u64, bytes: &mut [u8]) -> bool {
+        let at = address
+            .checked_sub(MEMORY)
+            .and_then(|at| usize::try_from(at).ok());
+        let whole = at.and_then(|at| self.0.get(at..)?.get(..bytes.len()));
+        whole.map(|whole| bytes.copy_from_slice(whole)).is_some()
+    }
+}
+
+/// Code of the interpreter is in the second half of the memory, the evaluator's at its end.
+struct Halves(u64);
+
+impl headwater_cpython::splice::Owner for Halves {
+    fn is_interpreter(&self, address: u64) -> bool {
+        address >= MEMORY + self.0 / 2
+    }
+
+    fn is_evaluator(&self, address: u64) -> bool {
+        address >= MEMORY + self.0 / 4 * 3
+    }
+}
+
+/// The memory of a Python: the first byte is its minor version, the rest begins with the state of a thread. From 3.13 on,
+/// the table of offsets is at the end.
+pub fn cpython(data: &[u8]) {
+    use headwater_cpython::{Blocks, Code, DEBUG_WORDS, Layout, Stack, splice};
+    let Some((minor, bytes)) = data.split_first() else {
+        return;
+    };
+    let mut table = [0; DEBUG_WORDS];
+    for (word, bytes) in table.iter_mut().zip(bytes.rchunks_exact(8)) {
+        *word = u64::from_le_bytes(bytes.try_into().expect("eight bytes"));
+    }
+    table[0] = u64::from_le_bytes(*b"xdebugpy");
+    let Some(layout) = Layout::of((3, 9 + minor % 6), &table) else {
+        return;
+    };
+    let mut blocks = Box::new(Blocks::new());
+    let memory = blocks.of(Bytes(bytes));
+    let mut stack = Box::new(Stack::new());
+    if !stack.read(&memory, &layout, MEMORY) {
+        assert!(stack.frames().is_empty());
+        return;
+    }
+    for frame in stack.frames() {
+        if let Some(code) = Code::read(&memory, &layout, MEMORY, frame.code) {
+            let _ = (
+                code.function(&memory, &layout),
+                code.line(&memory, &layout, frame.at),
+            );
+        }
+    }
+    let words: Vec<u64> = bytes
+        .chunks_exact(8)
+        .map(|w| u64::from_le_bytes(w.try_into().expect("eight")))
+        .collect();
+    let (code, slots) = words.split_at(words.len() / 2);
+    let native = splice::Native { code, slots };
+    let mut count = 0;
+    splice::splice(&native, &stack, &Halves(bytes.len() as u64), |_| {
+        count += 1;
+        count < 200
+    });
+    assert!(count <= 200);
 }

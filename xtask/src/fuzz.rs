@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// The readers (`fuzz/targets`).
-pub const TARGETS: [&str; 9] = [
+pub const TARGETS: [&str; 11] = [
     "spool",
     "run",
     "structure",
@@ -20,7 +20,12 @@ pub const TARGETS: [&str; 9] = [
     "scalana",
     "flow",
     "trace",
+    "python",
+    "cpython",
 ];
+
+/// Readers of one file, which are given its bytes alone.
+const OF_ONE_FILE: [&str; 5] = ["structure", "compiler", "flow", "python", "cpython"];
 
 /// Minutes for all of them together, where nothing else is said.
 const MINUTES: f64 = 10.0;
@@ -132,7 +137,7 @@ fn seeds(target: &str, own: &Path) -> Result<PathBuf, String> {
     // Made anew, as formats change.
     let _ = std::fs::remove_dir_all(&whole);
     make(target, &whole)?;
-    let numbered = !matches!(target, "structure" | "compiler" | "flow");
+    let numbered = !OF_ONE_FILE.contains(&target);
     for (i, file) in files(&whole).iter().enumerate() {
         let mut bytes = Vec::new();
         if numbered {
@@ -172,6 +177,8 @@ fn make(target: &str, whole: &Path) -> Done {
         "paraver" | "scalana" | "trace" => kept(target, whole),
         "structure" => programs(whole),
         "compiler" => sections(whole),
+        "python" => scripts(whole),
+        "cpython" => memory(whole),
         _ => flows(whole),
     }
 }
@@ -211,6 +218,57 @@ fn sections(whole: &Path) -> Done {
     let bytes = std::fs::read(&section).map_err(|e| e.to_string())?;
     let body = bytes.get(16..).unwrap_or_default();
     std::fs::write(whole.join("body"), body).map_err(|e| e.to_string())
+}
+
+/// Scripts of the testbed.
+fn scripts(whole: &Path) -> Done {
+    let all = files(&root().join("testbed/python"));
+    let is_script = |f: &&PathBuf| f.extension().is_some_and(|e| e == "py");
+    for file in all.iter().filter(is_script) {
+        let name = file.file_name().unwrap_or_default();
+        std::fs::copy(file, whole.join(name)).map_err(|e| format!("{}: {e}", file.display()))?;
+    }
+    Ok(())
+}
+
+/// Memory of a Python 3.12: a thread with one frame, and its function.
+fn memory(whole: &Path) -> Done {
+    const BEGIN: u64 = 0x1_0000;
+    let word_at = [
+        // The state leads to the mark, and the mark to the frame.
+        (56, BEGIN + 0x200),
+        (0x200, BEGIN + 0x280),
+        // The frame: its code, the evaluator's frame, the instruction.
+        (0x280, BEGIN + 0x400),
+        (0x288, BEGIN + 0x300),
+        (0x2b8, BEGIN + 0x400 + 192),
+        // The evaluator's frame is its own, and the outermost.
+        (0x340, 3 << 48),
+        // The code: type, instructions, file, name, lines.
+        (0x408, BEGIN),
+        (0x410, 3),
+        (0x440, 41 << 32),
+        (0x470, BEGIN + 0x500),
+        (0x480, BEGIN + 0x540),
+        (0x488, BEGIN + 0x580),
+        // Two strings and a table.
+        (0x510, 4),
+        (0x520, 0xe4),
+        (0x528, u64::from_le_bytes(*b"a.py\0\0\0\0")),
+        (0x550, 1),
+        (0x560, 0xe4),
+        (0x568, u64::from_le_bytes(*b"f\0\0\0\0\0\0\0")),
+        (0x590, 2),
+        (0x5a0, 0x0080),
+    ];
+    let mut bytes = vec![0; 0x600];
+    for (at, word) in word_at {
+        let place = bytes.get_mut(at..at + 8).ok_or("a word outside")?;
+        place.copy_from_slice(&u64::to_le_bytes(word));
+    }
+    // The version comes first, counted from 3.9.
+    bytes.insert(0, 3);
+    std::fs::write(whole.join("python3.12"), bytes).map_err(|e| e.to_string())
 }
 
 fn flows(whole: &Path) -> Done {

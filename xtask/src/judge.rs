@@ -157,6 +157,26 @@ pub fn judge(manifest: &Manifest, d: &Diagnosis) -> Verdict {
     compare(&manifest.cause, &manifest.trap, d)
 }
 
+/// Compares the hottest line of a profile, as `solver.py:42`, with a manifest.
+pub fn by_line(manifest: &Manifest, hottest: &str) -> Verdict {
+    let place = hottest.rsplit_once(':');
+    let place = place.and_then(|(file, line)| Some((file, line.parse::<u32>().ok()?)));
+    let is_right = place
+        .zip(manifest.cause.first())
+        .is_some_and(|((file, line), known)| {
+            file == known.file && (known.lines[0]..=known.lines[1]).contains(&line)
+        });
+    Verdict {
+        strict: is_right,
+        line: is_right,
+        position: usize::from(is_right),
+        known: manifest.cause.len(),
+        found: usize::from(is_right),
+        said: format!("hottest line {hottest}"),
+        ..Default::default()
+    }
+}
+
 /// Compares a diagnosis with known causes, the main one first, and the places where their waits show.
 pub fn compare(causes: &[Known], traps: &[Trap], d: &Diagnosis) -> Verdict {
     let said = d.causes.first().map_or("nothing".into(), in_words);

@@ -40,6 +40,7 @@ const FIRST: &str = "cargo xtask COMMAND
                             the real codes
   score [CASE…]             diagnose testbed programs and compare with what is known
                             [--mpi openmpi|intel|mpich] [--json FILE]
+                            --threads, --python  those without MPI, at scales of threads, or those in Python
                             --repeat K  so many diagnoses each, and true costs from pairs of runs
                             --pairs N   interleaved pairs for a true cost (5 with --repeat, else 0)
                             --sweep     doses halved until not found any more

@@ -10,6 +10,8 @@ pub struct Request {
     pub cases: Vec<String>,
     /// Whether programs without MPI are meant, at scales of threads.
     pub threads: bool,
+    /// Whether programs in Python are meant.
+    pub python: bool,
     /// MPI library.
     pub mpi: Mpi,
     /// Diagnoses of each program; 0 is taken as 1.
@@ -39,6 +41,7 @@ impl Request {
                 "--repeat" => out.repeat = number(value()?)?,
                 "--pairs" => pairs = Some(number(value()?)? as usize),
                 "--threads" => out.threads = true,
+                "--python" => out.python = true,
                 "--sweep" => out.sweep = true,
                 "--json" => out.json = Some(value()?.into()),
                 "--case" => out.cases.push(value()?.clone()),

@@ -5,7 +5,7 @@
 
 use crate::dose::{self, Price, Sweep};
 use crate::figures::{Measure, median};
-use crate::judge::{BASELINES, Verdict, judge};
+use crate::judge::{BASELINES, Verdict, by_line, judge};
 use crate::mpi::Mpi;
 use crate::request::Request;
 use crate::setup;
@@ -115,6 +115,25 @@ fn diagnose_threads(
         .map_err(|e| format!("{}: the diagnosis cannot be read: {e}", case.name))
 }
 
+/// Records a program once; returns the hottest line, as `solver.py:42`.
+fn hottest(case: &Case, out: &Path) -> Result<String, String> {
+    let _ = std::fs::remove_dir_all(out);
+    let mut record = Command::new(setup::headwater());
+    record.args(["record", "-q", "-o"]).arg(out).arg("--");
+    output(
+        record
+            .arg(&case.program)
+            .args(case.manifest.arguments(1, None)),
+    )?;
+    let mut profile = Command::new(setup::headwater());
+    let text = output(profile.args(["analyse", "profile", "--json"]).arg(out))?;
+    let profile: serde_json::Value =
+        serde_json::from_str(&text).map_err(|e| format!("{}: {e}", case.name))?;
+    let line = profile.pointer("/sections/0/rows/0/location");
+    let line = line.and_then(|l| l.as_str());
+    Ok(line.unwrap_or("nothing").to_string())
+}
+
 /// The cases of a request that run on its library; the others are named.
 fn cases(request: &Request) -> Result<Vec<Case>, String> {
     let mut built = build_all(request)?;
@@ -143,8 +162,13 @@ fn runs(request: &Request, cases: &[Case]) -> Result<Vec<Run>, String> {
         for (round, case) in (0u32..).zip(rounds) {
             let dir = place(request, &case, &round.to_string());
             let scales = case.manifest.scales(request.mpi);
-            let diagnosis = diagnose(&case, request.mpi, &scales, None, &dir)?;
-            let verdict = judge(&case.manifest, &diagnosis);
+            let verdict = match case.manifest.is_profiled() {
+                true => by_line(&case.manifest, &hottest(&case, &dir)?),
+                false => {
+                    let diagnosis = diagnose(&case, request.mpi, &scales, None, &dir)?;
+                    judge(&case.manifest, &diagnosis)
+                }
+            };
             let policy = case
                 .wait_policy
                 .map_or(String::new(), |p| format!(" ({p})"));
@@ -212,7 +236,11 @@ fn measures(runs: &[Run], no_case: &[String]) -> Vec<Measure> {
 pub fn score(request: &Request) -> Done {
     let cases = cases(request)?;
     let runs = runs(request, &cases)?;
+    let count = cases.len();
     let (mut prices, mut sweeps) = (Vec::new(), Vec::new());
+    // Of one recording there is no loss to price.
+    let mut cases = cases;
+    cases.retain(|case| !case.manifest.is_profiled());
     if request.pairs > 0 {
         println!("\ntrue cost, {} interleaved pairs", request.pairs);
         for case in &cases {
@@ -247,10 +275,8 @@ pub fn score(request: &Request) -> Done {
         sweeps,
     };
     println!(
-        "\n{} programs on {}, {} run(s) each; intervals count programs",
-        cases.len(),
-        score.mpi,
-        score.repeat
+        "\n{count} programs on {}, {} run(s) each; intervals count programs",
+        score.mpi, score.repeat
     );
     if !no_case.is_empty() {
         println!("no case, as ΔT drowns in noise: {}", no_case.join(", "));

@@ -117,6 +117,10 @@ impl Manifest {
     /// for gfortran, and a program built with MPICH's fails there by itself.
     pub fn unfit(&self, mpi: Mpi) -> Option<&'static str> {
         let f08 = self.binding.as_deref() == Some("mpi_f08");
+        let python = self.language == "python" && self.scales.is_some();
+        if python && mpi != Mpi::Open {
+            return Some("Debian's mpi4py is that of Open MPI");
+        }
         (f08 && mpi == Mpi::Intel)
             .then_some("no mpi_f08 module for gfortran in this library's package")
     }
@@ -136,6 +140,11 @@ impl Manifest {
         }
     }
 
+    /// Whether it is recorded once, and its cause is where most of the time is.
+    pub fn is_profiled(&self) -> bool {
+        self.language == "python" && self.scales.is_none() && self.threads.is_none()
+    }
+
     /// Whether each rank has several threads.
     pub fn has_threads(&self) -> bool {
         let threads = ["-fopenmp", "-pthread"];
@@ -151,18 +160,18 @@ impl Manifest {
     }
 }
 
-/// The directory of programs with MPI, or of those without.
-fn programs(without_mpi: bool) -> PathBuf {
+/// The directory of programs with MPI, of those without, or of those in Python.
+fn programs(request: &Request) -> PathBuf {
     let testbed = root().join("testbed");
-    if without_mpi {
-        testbed.join("threads")
-    } else {
-        testbed
+    match (request.python, request.threads) {
+        (true, _) => testbed.join("python"),
+        (_, true) => testbed.join("threads"),
+        _ => testbed,
     }
 }
 
-fn names(without_mpi: bool) -> Vec<String> {
-    let entries = std::fs::read_dir(programs(without_mpi))
+fn names(request: &Request) -> Vec<String> {
+    let entries = std::fs::read_dir(programs(request))
         .into_iter()
         .flatten()
         .flatten();
@@ -176,7 +185,7 @@ fn names(without_mpi: bool) -> Vec<String> {
 
 /// Builds the programs of a request.
 pub fn build_all(request: &Request) -> Result<Vec<Case>, String> {
-    let known = names(request.threads);
+    let known = names(request);
     let wanted = if request.cases.is_empty() {
         known.clone()
     } else {
@@ -199,7 +208,7 @@ pub fn build_all(request: &Request) -> Result<Vec<Case>, String> {
 
 fn build(name: String, request: &Request) -> Result<Case, String> {
     let mpi = request.mpi;
-    let dir = programs(request.threads).join(&name);
+    let dir = programs(request).join(&name);
     let text =
         std::fs::read_to_string(dir.join("expected.toml")).map_err(|e| format!("{name}: {e}"))?;
     let manifest: Manifest =
@@ -208,6 +217,16 @@ fn build(name: String, request: &Request) -> Result<Case, String> {
         return Err(format!(
             "{name}/expected.toml: either causes or expected = \"none\", not both or neither"
         ));
+    }
+    if manifest.language == "python" {
+        let script = manifest.sources.first();
+        let script = script.ok_or(format!("{name}/expected.toml names no script"))?;
+        return Ok(Case {
+            program: dir.join(script),
+            name,
+            manifest,
+            wait_policy: None,
+        });
     }
     let compilers = match request.threads {
         true => "threads",

@@ -81,10 +81,9 @@ impl<S: ContextStore, I: Interpreter> Contexts<S, I> {
     /// The context of a call: its return address and all above it.
     #[inline]
     pub fn of_call(&mut self, tables: &Tables, from: Caller) -> u32 {
-        let mark = self.interpreter.mark();
-        match self.known.find(from, &self.root, self.stack, mark) {
+        match self.known(from, false) {
             Some(ctx) => ctx,
-            None => self.unwind_call(tables, from, mark),
+            None => self.unwind_call(tables, from),
         }
     }
 
@@ -92,16 +91,21 @@ impl<S: ContextStore, I: Interpreter> Contexts<S, I> {
     /// Without tables, a call that would have to be unwound gets its return address alone.
     #[inline]
     pub fn of_call_by(&mut self, tables: Option<&Tables>, from: Caller) -> u32 {
-        let mark = self.interpreter.mark();
-        let known = self.known.find(from, &self.root, self.stack, mark);
-        match (known, tables) {
+        match (self.known(from, tables.is_none()), tables) {
             (Some(ctx), _) => ctx,
             (None, Some(tables)) => {
                 self.interpreter.prepare();
-                self.unwind_call(tables, from, mark)
+                self.unwind_call(tables, from)
             }
             (None, None) => self.place(from.return_address),
         }
+    }
+
+    /// The context of a call from a known path. `leaves` as in [`Interpreter::mark`].
+    #[inline]
+    fn known(&mut self, from: Caller, leaves: bool) -> Option<u32> {
+        let mark = || self.interpreter.mark(leaves);
+        self.known.find(from, &self.root, self.stack, mark)
     }
 
     /// Runs `f`, which may need much stack: on the thread's own stack if that has room, otherwise on ours.
@@ -120,9 +124,14 @@ impl<S: ContextStore, I: Interpreter> Contexts<S, I> {
     }
 
     #[cold]
-    fn unwind_call(&mut self, tables: &Tables, from: Caller, mark: u64) -> u32 {
+    fn unwind_call(&mut self, tables: &Tables, from: Caller) -> u32 {
         self.unwound += 1;
-        let ctx = self.of_path(tables, from.start(), 0);
+        let (ctx, is_interpreted) = self.of_path(tables, from.start(), 0);
+        // It does not change before the call is over.
+        let mark = match is_interpreted {
+            true => self.interpreter.mark(false),
+            false => 0,
+        };
         self.known.keep(from, &self.root, ctx, &self.path, mark);
         ctx
     }
@@ -139,13 +148,14 @@ impl<S: ContextStore, I: Interpreter> Contexts<S, I> {
 
     /// The context of an interrupted instruction. The signal handler calls this.
     pub fn of_sample(&mut self, tables: &Tables, start: Start) -> u32 {
-        self.of_path(tables, start, 1)
+        self.of_path(tables, start, 1).0
     }
 
     /// The context of a path; `exact` marks its innermost address. The root holds only for code that is called below
     /// it on the thread's own stack. Code elsewhere has left the root by `longjmp`, or runs on another stack. A root
-    /// that cuts nothing off, as that of a region, holds everywhere.
-    fn of_path(&mut self, tables: &Tables, start: Start, exact: u32) -> u32 {
+    /// that cuts nothing off, as that of a region, holds everywhere. Also returns whether the path leads through an
+    /// interpreter.
+    fn of_path(&mut self, tables: &Tables, start: Start, exact: u32) -> (u32, bool) {
         let everywhere = self.root.cut == Root::EVERYWHERE;
         let below = everywhere || start.sp <= self.root.cut && self.stack.holds(start.sp);
         let root = if below { self.root } else { Root::NONE };
@@ -158,15 +168,14 @@ impl<S: ContextStore, I: Interpreter> Contexts<S, I> {
                 path.cut_behind(ends_at);
             }
             spliced.len = 0;
-            interpreter.splice(path, spliced);
+            interpreter.splice(path, spliced)
         };
         // The signal handler takes the samples, and it blocks all other signals.
-        if exact == 1 {
-            self.own_stack.run_quiet(walk);
-        } else {
-            self.own_stack.run(walk);
-        }
-        self.intern(root.ctx, exact)
+        let is_interpreted = match exact {
+            1 => self.own_stack.run_quiet(walk),
+            _ => self.own_stack.run(walk),
+        };
+        (self.intern(root.ctx, exact), is_interpreted)
     }
 
     /// The innermost context outside the code for which `inside` holds, among `ctx` and its callers.

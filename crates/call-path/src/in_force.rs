@@ -21,6 +21,9 @@ pub trait Host {
     /// Records the modules that are loaded now.
     fn note(&self, modules: &[Loaded]);
 
+    /// The same without asking the loader for anything: another thread may hold its lock and wait for what this one has.
+    fn note_code(&self, modules: &[Loaded]);
+
     /// Libraries were unloaded: what is known about addresses in them is no longer true.
     fn unloaded(&self);
 
@@ -98,27 +101,40 @@ impl<H: Host> InForce<H> {
 
     /// Records which libraries are loaded now.
     pub fn note_modules(&self) -> Option<Vec<Loaded>> {
+        self.noted(H::note)
+    }
+
+    fn noted(&self, note: impl Fn(&H, &[Loaded])) -> Option<Vec<Loaded>> {
         if !self.host.has_room(ROOM_TO_LOOK) {
             return None;
         }
         let modules = loaded();
-        self.host.note(&modules);
+        note(&self.host, &modules);
         Some(modules)
     }
 
-    /// Makes tables of what is loaded now, and returns how many libraries had been unloaded.
-    fn made(&self) -> Option<(*mut Tables, u64)> {
+    /// Makes tables of what is loaded now, which `note` records, and returns how many libraries had been unloaded.
+    fn made(&self, note: impl Fn(&H, &[Loaded])) -> Option<(*mut Tables, u64)> {
         let removals = removals();
-        let tables = Tables::new(&self.note_modules()?);
+        let tables = Tables::new(&self.noted(note)?);
         Some((Box::into_raw(Box::new(tables)), removals))
     }
 
     /// Records libraries that were opened since the last look. From now on their code can be unwound.
     pub fn look_at_modules(&self) {
+        self.look(H::note);
+    }
+
+    /// The same without asking the loader for anything but what is loaded ([`Host::note_code`]).
+    pub fn look_at_code(&self) {
+        self.look(H::note_code);
+    }
+
+    fn look(&self, note: impl Fn(&H, &[Loaded])) {
         for _ in 0..MOST_LOOKS {
             let changes = self.state().changes;
             // The old tables stay: a signal handler may be using them.
-            let Some((tables, removals)) = self.made() else {
+            let Some((tables, removals)) = self.made(&note) else {
                 return;
             };
             let mut state = self.state();
@@ -185,7 +201,7 @@ impl<H: Host> InForce<H> {
                 Some((tables, before))
             } else {
                 self.host.unloaded();
-                let made = std::panic::AssertUnwindSafe(|| self.made());
+                let made = std::panic::AssertUnwindSafe(|| self.made(H::note));
                 std::panic::catch_unwind(made).ok().flatten()
             };
             let mut state = self.state();
@@ -232,6 +248,8 @@ mod tests {
         }
 
         fn note(&self, _modules: &[Loaded]) {}
+
+        fn note_code(&self, _modules: &[Loaded]) {}
 
         fn unloaded(&self) {}
 

@@ -1,7 +1,7 @@
 //! Frames of an interpreter, in place of those of its own code.
 //!
 //! Paths that are equal on the machine's stack may differ in the interpreter, which runs many functions in one frame of
-//! its own. So a known path also has the interpreter's mark.
+//! its own. So a known path that leads through the interpreter also has the interpreter's mark.
 
 use crate::unwind::{DEEPEST, Path};
 
@@ -42,16 +42,18 @@ impl Default for Spliced {
 
 /// The interpreter that may be in the process, for one thread.
 pub trait Interpreter {
-    /// A word for what the interpreter runs on the calling thread, which has just made a call; 0 for nothing.
-    fn mark(&mut self) -> u64;
+    /// A word for what the interpreter runs on the calling thread, which has just made a call from below the
+    /// interpreter's own code; never 0. `leaves` says that another thread may be unloading a library, so nothing may be
+    /// read directly that is in one.
+    fn mark(&mut self, leaves: bool) -> u64;
 
     /// Prepares for [`Interpreter::splice`]. This may allocate: neither the signal handler calls it nor a call that may
     /// come from the program's allocator.
     fn prepare(&mut self);
 
-    /// Puts the path with the interpreter's frames into `out`, which is empty and remains so if it has none. The signal
-    /// handler calls this too.
-    fn splice(&mut self, path: &Path, out: &mut Spliced);
+    /// Puts the path with the interpreter's frames into `out`, which is empty and remains so if none are known. Returns
+    /// whether the path leads through the interpreter. The signal handler calls this too.
+    fn splice(&mut self, path: &Path, out: &mut Spliced) -> bool;
 
     /// Whether an address is a frame of the interpreter.
     fn is_frame(address: u64) -> bool;
@@ -59,13 +61,15 @@ pub trait Interpreter {
 
 /// No interpreter.
 impl Interpreter for () {
-    fn mark(&mut self) -> u64 {
-        0
+    fn mark(&mut self, _leaves: bool) -> u64 {
+        1
     }
 
     fn prepare(&mut self) {}
 
-    fn splice(&mut self, _path: &Path, _out: &mut Spliced) {}
+    fn splice(&mut self, _path: &Path, _out: &mut Spliced) -> bool {
+        false
+    }
 
     fn is_frame(_address: u64) -> bool {
         false

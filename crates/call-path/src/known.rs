@@ -1,7 +1,8 @@
 //! Finds call paths that were unwound before, by the place of a call on the stack.
 //!
-//! A call comes from a known path if it has the path's return address, stack pointer, root and mark of an interpreter, and
-//! if every return address above is still in its stack slot. All of them are compared, so a match is certain. Several paths may have
+//! A call comes from a known path if it has the path's return address, stack pointer and root, if every return address
+//! above is still in its stack slot, and if an interpreter on the path still has the same mark. All of them are compared,
+//! so a match is certain. The mark comes last: it is asked for only where the interpreter is on the stack. Several paths may have
 //! the same return address and stack pointer, as those of a function that another one calls from many lines: they are
 //! stored beside each other. The slots of all paths are in one array, so that a short path takes little memory and a
 //! deep one fits too. When the array is full, all paths are forgotten.
@@ -28,7 +29,7 @@ struct Place {
     cut: u64,
     root: u32,
     ctx: u32,
-    /// The interpreter's mark.
+    /// The interpreter's mark; 0 if the path does not lead through it.
     mark: u64,
     /// Its slots.
     first: u32,
@@ -93,17 +94,32 @@ impl Known {
         }
     }
 
-    /// The context of an earlier call from here, on this stack and below this root, with the interpreter's mark.
+    /// The context of an earlier call from here, on this stack and below this root. `mark` gives the interpreter's mark
+    /// of now.
     #[inline]
-    pub fn find(&self, from: Caller, root: &Root, stack: Stack, mark: u64) -> Option<u32> {
+    pub fn find(
+        &self,
+        from: Caller,
+        root: &Root,
+        stack: Stack,
+        mut mark: impl FnMut() -> u64,
+    ) -> Option<u32> {
+        let mut now = 0;
+        let mut has_mark = |place: &Place| {
+            if place.mark != 0 && now == 0 {
+                now = mark();
+            }
+            place.mark == 0 || place.mark == now
+        };
         let set = set_of(from);
         let mut places = self.places.get(set..set + WAYS)?.iter();
         let place = places.find(|p| {
             self.is_taken(p)
                 && p.return_address == from.return_address
                 && p.stack_pointer == from.stack_pointer
-                && (p.root, p.cut, p.mark) == (root.ctx, root.cut, mark)
+                && (p.root, p.cut) == (root.ctx, root.cut)
                 && self.still_there(p, stack)
+                && has_mark(p)
         })?;
         Some(place.ctx)
     }
@@ -128,7 +144,8 @@ impl Known {
         })
     }
 
-    /// Stores that a call from here has the context `ctx` and this path.
+    /// Stores that a call from here has the context `ctx` and this path, with the interpreter's mark if it leads through
+    /// it, otherwise 0.
     pub fn keep(&mut self, from: Caller, root: &Root, ctx: u32, path: &Path, mark: u64) {
         let len = path.len.min(DEEPEST);
         let above = len.saturating_sub(1);
@@ -235,7 +252,7 @@ mod tests {
             slots[1] = way;
             let from = below(&slots);
             assert_eq!(
-                known.find(from, &Root::NONE, Stack::own(), 0),
+                known.find(from, &Root::NONE, Stack::own(), || 1),
                 None,
                 "{way}"
             );
@@ -243,14 +260,38 @@ mod tests {
         }
         for way in 1..=WAYS as u64 {
             slots[1] = way;
-            let found = known.find(below(&slots), &Root::NONE, Stack::own(), 0);
+            let found = known.find(below(&slots), &Root::NONE, Stack::own(), || 1);
             assert_eq!(found, Some(way as u32));
         }
         slots[2] = 1;
         assert_eq!(
-            known.find(below(&slots), &Root::NONE, Stack::own(), 0),
+            known.find(below(&slots), &Root::NONE, Stack::own(), || 1),
             None
         );
+    }
+
+    #[test]
+    fn only_paths_of_the_interpreter_are_asked_for_its_mark() {
+        let mut known = Known::new();
+        let slots = [7u64; 3];
+        let from = below(&slots);
+        let mut asked = 0;
+        let mut find = |known: &Known, mark: u64| {
+            known.find(from, &Root::NONE, Stack::own(), || {
+                asked += 1;
+                mark
+            })
+        };
+        known.keep(from, &Root::NONE, 1, &path(&slots), 5);
+        known.keep(from, &Root::NONE, 2, &path(&slots), 6);
+        assert_eq!(find(&known, 5), Some(1));
+        assert_eq!(find(&known, 6), Some(2));
+        assert_eq!(find(&known, 7), None);
+        known.forget();
+        known.keep(from, &Root::NONE, 3, &path(&slots), 0);
+        assert_eq!(find(&known, 7), Some(3));
+        // Once for each call, however many paths have one.
+        assert_eq!(asked, 3);
     }
 
     #[test]
@@ -260,11 +301,11 @@ mod tests {
         slots.iter_mut().zip(1..).for_each(|(s, i)| *s = i);
         known.keep(below(&slots), &Root::NONE, 5, &path(&slots), 0);
         for stack in [Stack::own(), Stack::NONE] {
-            assert_eq!(known.find(below(&slots), &Root::NONE, stack, 0), Some(5));
+            assert_eq!(known.find(below(&slots), &Root::NONE, stack, || 1), Some(5));
         }
         slots[DEEPEST - 2] = 0;
         for stack in [Stack::own(), Stack::NONE] {
-            assert_eq!(known.find(below(&slots), &Root::NONE, stack, 0), None);
+            assert_eq!(known.find(below(&slots), &Root::NONE, stack, || 1), None);
         }
     }
 
@@ -278,13 +319,13 @@ mod tests {
                 ..below(&slots)
             };
             known.keep(from, &Root::NONE, ctx, &path(&slots), 0);
-            assert_eq!(known.find(from, &Root::NONE, Stack::own(), 0), Some(ctx));
+            assert_eq!(known.find(from, &Root::NONE, Stack::own(), || 1), Some(ctx));
         }
         known.forget();
         let last = Caller {
             return_address: 1000,
             ..below(&slots)
         };
-        assert_eq!(known.find(last, &Root::NONE, Stack::own(), 0), None);
+        assert_eq!(known.find(last, &Root::NONE, Stack::own(), || 1), None);
     }
 }

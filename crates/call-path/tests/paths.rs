@@ -186,23 +186,24 @@ fn another_threads_context_is_taken_over() {
     assert_eq!(others.join().expect("no panic"), expected);
 }
 
-/// In place of an interpreter: what it runs.
+/// In place of an interpreter that is on all paths: what it runs; 0 if that is not known.
 struct Running(u64);
 
 const FRAME: u64 = 1 << 62;
 
 impl Interpreter for Running {
-    fn mark(&mut self) -> u64 {
-        self.0
+    fn mark(&mut self, _leaves: bool) -> u64 {
+        self.0 + 1
     }
 
     fn prepare(&mut self) {}
 
-    fn splice(&mut self, path: &Path, out: &mut Spliced) {
+    fn splice(&mut self, path: &Path, out: &mut Spliced) -> bool {
         if self.0 != 0 {
             out.put(FRAME + self.0);
             out.put(path.ip[path.len - 1]);
         }
+        true
     }
 
     fn is_frame(address: u64) -> bool {

@@ -31,6 +31,10 @@ impl Host for &Counting {
         self.noted.fetch_add(1, Relaxed);
     }
 
+    fn note_code(&self, modules: &[Loaded]) {
+        self.note(modules);
+    }
+
     fn unloaded(&self) {
         self.unloaded.fetch_add(1, Relaxed);
     }

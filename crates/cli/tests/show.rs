@@ -71,6 +71,23 @@ fn a_trace_is_printed_as_text_events_and_json() {
 }
 
 #[test]
+fn places_in_python_are_lines_in_functions() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let mut trace = trace();
+    let name = headwater_model::run::python::module_of_trace("/home/u/solver.py", "Solver.step");
+    trace.modules.insert(1, name);
+    std::fs::write(dir.path().join("py"), trace.to_packed_bytes()).expect("writes");
+    let out = show(dir.path(), &["py"]);
+    let text = String::from_utf8_lossy(&out.stdout);
+    // The frame is behind the call on line 0x3f.
+    assert!(
+        text.contains("solver.py:63 in Solver.step"),
+        "{text}{}",
+        said(&out)
+    );
+}
+
+#[test]
 fn a_killed_rank_lost_an_unknown_number_of_events() {
     let dir = tempfile::tempdir().expect("a temporary directory");
     let mut cut = trace();

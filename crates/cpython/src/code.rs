@@ -159,7 +159,7 @@ impl Code {
 }
 
 /// Bytes of a table that are read at once.
-const PIECE: usize = 128;
+const PIECE: usize = 512;
 
 /// The bytes of an object, as far as they can be read.
 struct Bytes<'m, M> {

@@ -52,6 +52,9 @@ pub struct Layout {
     pub thread_id: u64,
     /// Offset of the thread's number in the system, if it has one.
     pub native_thread_id: Option<u64>,
+    /// Offset in `_PyRuntime` of a word that is not zero once the interpreter ends. From then on it frees the states and
+    /// frames of threads that still run.
+    pub finalizing: u64,
     pub(crate) chain: Chain,
     /// Offsets in a frame.
     pub(crate) frame_code: u64,
@@ -73,6 +76,7 @@ pub struct Layout {
 const PYTHON_3_9: Layout = Layout {
     thread_id: 176,
     native_thread_id: None,
+    finalizing: 16,
     chain: Chain::Objects {
         frame: 24,
         marks: None,
@@ -106,6 +110,7 @@ const PYTHON_3_10: Layout = Layout {
 const PYTHON_3_11: Layout = Layout {
     thread_id: 152,
     native_thread_id: Some(160),
+    finalizing: 24,
     chain: Chain::Marks {
         mark: 56,
         frame: 8,
@@ -147,6 +152,9 @@ pub const DEBUG_WORDS: usize = 50;
 
 /// First word of that table.
 const COOKIE: u64 = u64::from_le_bytes(*b"xdebugpy");
+
+/// Where in the table the group of `_PyRuntime` itself is.
+const RUNTIME: usize = 3;
 
 /// Where in the table the words are: the groups of the thread's state, of a frame and of a code object.
 struct Groups {
@@ -197,6 +205,12 @@ impl Layout {
             let word = table.get(group + at).copied();
             word.filter(|w| *w < LARGEST)
         };
+        // `_PyRuntime` is larger than all other structures.
+        let inside_runtime = |at: usize| {
+            let size = table.get(RUNTIME).copied()?;
+            let word = table.get(RUNTIME + at).copied()?;
+            (word < size && word < LARGEST && word.is_multiple_of(8)).then_some(word)
+        };
         // Each group begins with the size of its structure.
         let inside = |group: usize, at: usize| {
             let size = word(group, 0)?;
@@ -205,6 +219,7 @@ impl Layout {
         Some(Self {
             thread_id: inside(groups.thread, 5)?,
             native_thread_id: Some(inside(groups.thread, 6)?),
+            finalizing: inside_runtime(1)?,
             chain: Chain::Entries {
                 mark: None,
                 frame: inside(groups.thread, 4)?,
@@ -232,6 +247,8 @@ mod tests {
         let mut table = [0; DEBUG_WORDS];
         table[0] = COOKIE;
         for (at, word) in [
+            (3, 500_000),
+            (4, 680),
             (19, 312),
             (23, 72),
             (24, 152),
@@ -260,6 +277,7 @@ mod tests {
         assert_eq!((layout.thread_id, layout.frame_at), (152, 56));
         assert_eq!(layout.at, At::Address(200));
         assert_eq!((layout.first_line, layout.name), (68, 128));
+        assert_eq!(layout.finalizing, 680);
     }
 
     #[test]
@@ -268,7 +286,14 @@ mod tests {
         assert_eq!(Layout::of((3, 8), &table), None);
         assert_eq!(Layout::of((3, 15), &table), None);
         assert_eq!(Layout::of((3, 13), &[0; DEBUG_WORDS]), None);
-        for (at, word) in [(2, 1), (23, 312), (38, 1 << 40), (28, 0)] {
+        for (at, word) in [
+            (2, 1),
+            (4, 500_000),
+            (4, 4),
+            (23, 312),
+            (38, 1 << 40),
+            (28, 0),
+        ] {
             let mut wrong = table;
             wrong[at] = word;
             assert_eq!(Layout::of((3, 13), &wrong), None, "{at}");

@@ -49,8 +49,9 @@ fn there<T>(word: Option<T>) -> Result<T, End> {
 
 /// Bytes of a frame that are read.
 const FRAME: usize = 112;
-/// The same from 3.11 on, where the locals are behind it.
+/// The same from 3.11 on, where the locals are behind it, and from 3.14 on.
 const SHORT_FRAME: usize = 72;
+const LONGER_FRAME: usize = 80;
 
 impl Stack {
     /// No frames.
@@ -86,13 +87,16 @@ impl Stack {
                 frame,
                 next,
                 is_entry,
-            } => self.marks(memory, layout, state + mark, (frame, next, is_entry)),
+            } => {
+                let first = state.wrapping_add(mark);
+                self.marks(memory, layout, first, (frame, next, is_entry))
+            }
             Chain::Entries { mark, frame, owner } => {
                 let at = match mark {
-                    Some(mark) => memory.word(state + mark),
+                    Some(mark) => memory.word(state.wrapping_add(mark)),
                     None => Some(state),
                 };
-                there(at).and_then(|at| self.entries(memory, layout, at + frame, owner))
+                there(at).and_then(|at| self.entries(memory, layout, at.wrapping_add(frame), owner))
             }
         };
         match read {
@@ -138,9 +142,9 @@ impl Stack {
         frame: u64,
         marks: Option<(u64, u64)>,
     ) -> Result<(), End> {
-        let mut at = there(memory.word(state + frame))?;
+        let mut at = there(memory.word(state.wrapping_add(frame)))?;
         let mut mark = match marks {
-            Some((mark, _)) => there(memory.word(state + mark))?,
+            Some((mark, _)) => there(memory.word(state.wrapping_add(mark)))?,
             None => 0,
         };
         while at != 0 {
@@ -208,13 +212,20 @@ impl Stack {
                 let begin = self.runs().last().map_or(0, |r| r.end);
                 return (begin == self.count).then_some(()).ok_or(End::Wrong);
             }
-            let bytes: [u8; SHORT_FRAME] = there(bytes(memory, at))?;
+            let mut room = [0; LONGER_FRAME];
+            let bytes = match owner < SHORT_FRAME as u64 {
+                true => there(room.get_mut(..SHORT_FRAME))?,
+                false => &mut room[..],
+            };
+            if !at.is_multiple_of(8) || !memory.read(at, bytes) {
+                return Err(End::Wrong);
+            }
             if *there(bytes.get(owner as usize))? >= OWNED_BY_EVALUATOR {
                 self.close(at);
             } else {
-                self.push(self.frame(layout, &bytes)?)?;
+                self.push(self.frame(layout, bytes)?)?;
             }
-            at = there(word(&bytes, layout.frame_previous))?;
+            at = there(word(bytes, layout.frame_previous))?;
         }
         Err(End::Full)
     }
@@ -247,20 +258,20 @@ fn word(bytes: &[u8], offset: u64) -> Option<u64> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::layout::DEBUG_WORDS;
     use crate::memory::image::Image;
 
-    const STATE: u64 = 0x1000;
+    pub(crate) const STATE: u64 = 0x1000;
 
-    fn layout(minor: u8) -> Layout {
+    pub(crate) fn layout(minor: u8) -> Layout {
         Layout::of((3, minor), &[0; DEBUG_WORDS]).expect("a known version")
     }
 
     /// Three frames, the innermost two in one run from 3.11 on. Code objects are at 0x100, 0x200, 0x300; what the
     /// evaluator has on its stack is at 0x9000 and 0xa000.
-    fn image(minor: u8) -> Image {
+    pub(crate) fn image(minor: u8) -> Image {
         let mut image = Image::default();
         image.map(STATE, 256);
         let frames = [0x2000, 0x3000, 0x4000];
@@ -353,6 +364,32 @@ mod tests {
     }
 
     #[test]
+    fn a_frame_may_have_its_owner_behind_its_stack_pointer() {
+        // As 3.14 has it, whose state leads to the frame itself, and whose references have lowest bits.
+        let layout = Layout {
+            chain: Chain::Entries {
+                mark: None,
+                frame: 72,
+                owner: 74,
+            },
+            ..layout(12)
+        };
+        let mut image = Image::default();
+        image.map(STATE, 256);
+        image.word_at(STATE + 72, 0x2000);
+        for at in [0x2000, 0x9000] {
+            image.map(at, 80);
+        }
+        image.word_at(0x2000, 0x101);
+        image.word_at(0x2008, 0x9000);
+        image.put(0x9000 + 74, &[3]);
+        let mut stack = Stack::new();
+        assert!(stack.read(&image, &layout, STATE));
+        assert_eq!(stack.frames().first().map(|f| f.code), Some(0x100));
+        assert_eq!(stack.runs().first().map(|r| r.stack), Some(0x9000));
+    }
+
+    #[test]
     fn what_does_not_fit_together_has_no_frames() {
         for minor in 9..=12 {
             let whole = image(minor);
@@ -374,6 +411,23 @@ mod tests {
         // The frame outside the innermost run is another one than that of the next mark.
         image.word_at(0xa000 + 8, 0x3000);
         assert!(!Stack::new().read(&image, &layout(11), STATE));
+    }
+
+    #[test]
+    fn any_word_may_be_wrong() {
+        let wrong = [0, 1, 8, 0x2000, 0x9000, 1 << 60, u64::MAX - 7, u64::MAX];
+        for minor in 9..=12 {
+            let whole = image(minor);
+            let words = whole.0.keys().filter(|at| at.is_multiple_of(8));
+            for (at, word) in words.flat_map(|at| wrong.map(|word| (*at, word))) {
+                let mut image = whole.clone();
+                image.word_at(at, word);
+                let mut stack = Stack::new();
+                let read = stack.read(&image, &layout(minor), STATE);
+                assert!(stack.frames().len() <= MOST && (read || stack.runs().is_empty()));
+            }
+            assert!(!Stack::new().read(&whole, &layout(minor), u64::MAX - 7));
+        }
     }
 
     #[test]

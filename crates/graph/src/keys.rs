@@ -88,8 +88,14 @@ impl Mapped {
             return base;
         }
         match (self.call(segment.from), self.call(segment.to)) {
-            (Some(a), Some(b)) if a != b => top.common_ancestor(a, b),
-            (Some(a), _) | (None, Some(a)) => top.get(a).parent.unwrap_or(TopDown::ROOT),
+            (Some(a), Some(b)) if a != b => {
+                match (top.of_line(a), top.of_line(b)) {
+                    // Two calls on one line.
+                    (a, b) if a == b => top.around_call(a),
+                    (a, b) => top.common_ancestor(a, b),
+                }
+            }
+            (Some(a), _) | (None, Some(a)) => top.around_call(a),
             (None, None) => TopDown::ROOT,
         }
     }

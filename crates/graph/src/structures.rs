@@ -28,17 +28,24 @@ const RUNTIME_LIBRARIES: [&str; 19] = [
     "libheadwater_collector",
 ];
 
-/// Folders of Python's packages whose machine code belongs to the line of Python that called it.
+/// Folders of Python's packages whose code belongs to the line of Python that called it.
 const PACKAGES: [&str; 3] = ["/mpi4py/", "/numpy/", "/numpy.libs/"];
 
-/// How Python names code that is part of the interpreter.
-const FROZEN: &str = "<frozen ";
+/// How Python names code that is part of the interpreter, and numpy up to 1.24 what it makes around its functions.
+const WITHOUT_FILE: [&str; 2] = ["<frozen ", "<__array_function__ "];
 
 /// Whether the module at `path` belongs to the language runtime, the system or an MPI library.
 pub fn is_runtime_library(path: &str) -> bool {
     let base = path.rsplit('/').next().unwrap_or(path);
-    let in_package = || PACKAGES.iter().any(|p| path.contains(p));
-    if path.starts_with(FROZEN) || base.contains(".so") && in_package() {
+    // Where it is installed, a package also has code in Python. Elsewhere a folder may have its name.
+    let is_installed = |at: usize| path.get(..at).is_some_and(|p| p.ends_with("-packages"));
+    let is_machine_code = base.contains(".so");
+    let is_package = |p: &&str| {
+        path.find(*p)
+            .is_some_and(|at| is_machine_code || is_installed(at))
+    };
+    let has_no_file = WITHOUT_FILE.iter().any(|p| path.starts_with(p));
+    if has_no_file || PACKAGES.iter().any(is_package) {
         return true;
     }
     let stem = base.split(".so").next().unwrap_or(base);
@@ -122,8 +129,10 @@ mod tests {
             "libmpich.so.12",
             "[vdso]",
             "<frozen importlib._bootstrap>",
+            "<__array_function__ internals>",
             "/usr/lib/python3/dist-packages/mpi4py/MPI.cpython-311-x86_64-linux-gnu.so",
             "/env/numpy.libs/libscipy_openblas64_-6bb31eeb.so",
+            "/env/lib/python3.12/site-packages/numpy/core/fromnumeric.py",
         ] {
             assert!(is_runtime_library(path), "{path}");
         }
@@ -133,6 +142,7 @@ mod tests {
             "/opt/libmine.so",
             "/usr/lib/libblas.so.3",
             "/home/u/numpy/solver.py",
+            "/usr/lib/python3/dist-packages/scipy/optimize/_root.py",
             "/home/u/fast.cpython-311-x86_64-linux-gnu.so",
         ] {
             assert!(!is_runtime_library(path), "{path}");

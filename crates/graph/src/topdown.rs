@@ -7,6 +7,7 @@
 use crate::structures::Structures;
 use headwater_model::diagnosis::Place;
 use headwater_model::psg::{Vertex, VertexKind};
+use headwater_mpi_abi::id_of;
 use rustc_hash::FxHashMap;
 
 /// Index of a vertex of the top-down view.
@@ -23,12 +24,27 @@ pub struct TopVertex {
     pub module: u32,
     /// Function within the module; `u32::MAX` where the address is in no known function.
     pub function: u32,
-    /// Vertex within the function.
+    /// Vertex within the function. A call of MPI from a line of Python, which the structure does not have, has a number
+    /// of its own.
     pub psg: u32,
     /// Address within the module.
     pub address: u64,
     /// The MPI function that is called here, if a call of it was recorded.
     pub mpi: Option<String>,
+}
+
+/// Bit of the number of a call of MPI from a line of Python: before it is the function, behind it the line's vertex.
+const ON_LINE: u32 = 1 << 31;
+const LINE_BITS: u32 = 20;
+
+impl TopVertex {
+    /// The vertex within the function that has the line.
+    fn on_line(&self) -> u32 {
+        match self.psg & ON_LINE {
+            0 => self.psg,
+            _ => self.psg & ((1 << LINE_BITS) - 1),
+        }
+    }
 }
 
 /// The top-down view. Vertex 0 is the root: the process itself; 1 and 2 are what it computes before
@@ -212,6 +228,43 @@ impl TopDown {
         here
     }
 
+    /// The vertex of a call of the MPI function `name` from a line of Python: a line may also call other functions, and its
+    /// own code computes. The line itself if there are too many lines or functions.
+    pub(crate) fn mpi_call(&mut self, line: VertexIx, name: &str) -> VertexIx {
+        let (module, function, psg, address) = {
+            let vertex = self.get(line);
+            (vertex.module, vertex.function, vertex.psg, vertex.address)
+        };
+        let (Some(id), true) = (id_of(name), psg < 1 << LINE_BITS) else {
+            return line;
+        };
+        let number = ON_LINE | u32::from(id.0) << LINE_BITS | psg;
+        if u32::from(id.0) >= ON_LINE >> LINE_BITS {
+            return line;
+        }
+        let kind = VertexKind::MpiCall;
+        let call = self.child(line, module, function, u64::from(number), kind, address);
+        if let Some(vertex) = self.vertices.get_mut(call as usize) {
+            vertex.mpi = Some(name.to_string());
+        }
+        call
+    }
+
+    /// The vertex of a call; for a call of MPI from a line of Python, that of the line.
+    pub(crate) fn of_line(&self, call: VertexIx) -> VertexIx {
+        let vertex = self.get(call);
+        match vertex.psg & ON_LINE {
+            0 => call,
+            _ => vertex.parent.unwrap_or(Self::ROOT),
+        }
+    }
+
+    /// The vertex around a call: for one from a line of Python, that around the line.
+    pub(crate) fn around_call(&self, call: VertexIx) -> VertexIx {
+        let call = self.of_line(call);
+        self.get(call).parent.unwrap_or(Self::ROOT)
+    }
+
     fn child(
         &mut self,
         parent: VertexIx,
@@ -259,7 +312,7 @@ impl TopDown {
         place.module = module.path.clone();
         if let Some(function) = structure.functions.get(vertex.function as usize) {
             place.function = structure.string(function.name).to_string();
-            if let Some(psg) = function.vertices.get(vertex.psg as usize) {
+            if let Some(psg) = function.vertices.get(vertex.on_line() as usize) {
                 place.name = psg
                     .name
                     .map_or_else(String::new, |n| structure.string(n).to_string());

@@ -14,6 +14,9 @@ use std::path::Path;
 /// Bytes of a source file at the most.
 const LONGEST: u64 = 1 << 24;
 
+/// Python itself allows no more blocks in each other.
+const DEEPEST: usize = 100;
+
 /// Name of the code of a file outside of its functions.
 const MODULE: &str = "<module>";
 
@@ -75,7 +78,7 @@ impl PythonSource {
     fn of(path: &str, text: &str) -> Result<Self, String> {
         let mut reader = Reader::new();
         for statement in statements(text)? {
-            reader.take(&statement);
+            reader.take(&statement)?;
         }
         Ok(Self {
             path: path.to_string(),
@@ -97,17 +100,22 @@ impl PythonSource {
     /// function that is not in the file: it was another one then.
     pub fn structure_of(&self, run: &ModuleStructure) -> Option<ModuleStructure> {
         let mut all: BTreeMap<u64, Symbol> = BTreeMap::new();
+        // Before 3.11, the code of a file begins with its first statement.
+        let key = |name: &'_ str, first_line| match own_name(name) {
+            MODULE => (MODULE.to_string(), 0),
+            own => (own.to_string(), first_line),
+        };
+        let mut own: BTreeMap<(String, u32), &Function> = BTreeMap::new();
+        for function in &self.functions {
+            own.entry(key(&function.name, function.first_line))
+                .or_insert(function);
+        }
         for function in &run.functions {
             let root = function.vertices.first()?;
             let name = run.string(function.name);
-            let last = name.rsplit('.').next().unwrap_or(name);
-            let is_it = |f: &&Function| {
-                let own = f.name.rsplit('.').next().unwrap_or(&f.name);
-                // Before 3.11, the code of a file begins with its first statement.
-                own == last && (f.first_line == root.first_line || own == MODULE)
-            };
+            let last = own_name(name);
             let mut symbols = Vec::new();
-            match self.functions.iter().find(is_it) {
+            match own.get(&key(name, root.first_line)) {
                 Some(own) => self.put(own, root.address, name, &mut symbols),
                 // Comprehensions and the like have no name in the source.
                 None if last.starts_with('<') => {}
@@ -164,10 +172,11 @@ impl PythonSource {
             ..symbol(offset, function.first_line, function.last_line)
         });
         let mut begins: Vec<u64> = Vec::new();
+        let mut on_line: BTreeMap<u32, u32> = BTreeMap::new();
         for one in &function.loops {
-            let before = function.loops.iter().take(begins.len());
-            let number = before.filter(|l| l.first_line == one.first_line).count();
-            let begin = python::begin_of_loop(offset, one.first_line, number as u32);
+            let number = on_line.entry(one.first_line).or_insert(0);
+            let begin = python::begin_of_loop(offset, one.first_line, *number);
+            *number += 1;
             symbols.push(Symbol {
                 part: Part::Loop,
                 around: around(&begins, one.around),
@@ -188,6 +197,11 @@ impl PythonSource {
             });
         }
     }
+}
+
+/// The name of a function without those around it.
+fn own_name(name: &str) -> &str {
+    name.rsplit('.').next().unwrap_or(name)
 }
 
 /// The offset of a loop; 0 for none.
@@ -238,7 +252,7 @@ impl Reader {
         self.functions.len() - 1
     }
 
-    fn take(&mut self, statement: &Statement) {
+    fn take(&mut self, statement: &Statement) -> Result<(), String> {
         while self
             .open
             .last()
@@ -261,27 +275,21 @@ impl Reader {
         if let Some(module) = self.functions.first_mut() {
             module.last_line = statement.last_line;
         }
-        let mut words = statement.text.split_whitespace();
-        let mut word = words.next().unwrap_or("");
-        if word == "async" {
-            word = words.next().unwrap_or("");
-        }
-        if word.starts_with('@') {
+        if statement.text.starts_with('@') {
             self.decorated.get_or_insert(statement.first_line);
             self.line(statement, function, around, None);
-            return;
+            return Ok(());
         }
         let first_line = self.decorated.take().unwrap_or(statement.first_line);
-        let word = word.trim_end_matches(':');
-        let opens = statement.opens_block;
+        let (mut word, mut rest) = first_word(&statement.text);
+        if word == "async" {
+            (word, rest) = first_word(rest);
+        }
         let (mut own, mut inside, mut behind) = (function, around, prefix.clone());
         let mut own_loop = None;
         match word {
             "def" | "class" => {
-                let rest = words.next().unwrap_or("");
-                let is_name = |c: char| c.is_alphanumeric() || c == '_';
-                let name: String = rest.chars().take_while(|c| is_name(*c)).collect();
-                let name = format!("{prefix}{name}");
+                let name = format!("{prefix}{}", first_word(rest).0);
                 behind = match word {
                     "def" => format!("{name}.<locals>."),
                     _ => format!("{name}."),
@@ -291,6 +299,9 @@ impl Reader {
                 self.line(statement, function, around, None);
                 if let Some(own) = self.functions.get_mut(own) {
                     own.last_line = statement.last_line;
+                }
+                if !statement.opens_block {
+                    self.line(statement, own, None, body(rest).and_then(called));
                 }
             }
             "for" | "while" => {
@@ -303,11 +314,18 @@ impl Reader {
                     own_loop = Some(function.loops.len() - 1);
                     inside = own_loop;
                 }
-                self.line(statement, function, inside, None);
+                self.line(statement, function, inside, body(rest).and_then(called));
+            }
+            _ if HEADS.contains(&word) => {
+                let call = called(rest).or_else(|| body(rest).and_then(called));
+                self.line(statement, function, around, call);
             }
             _ => self.line(statement, function, around, called(&statement.text)),
         }
-        if opens {
+        if statement.opens_block {
+            if self.open.len() >= DEEPEST {
+                return Err(format!("blocks are nested deeper than {DEEPEST}"));
+            }
             self.open.push(Block {
                 indent: statement.indent,
                 function: own,
@@ -316,6 +334,7 @@ impl Reader {
                 prefix: behind,
             });
         }
+        Ok(())
     }
 
     /// Adds the lines of a statement to a function.
@@ -338,20 +357,59 @@ impl Reader {
     }
 }
 
+/// Words that begin a block and an expression or a statement behind them.
+const HEADS: [&str; 9] = [
+    "if", "elif", "else", "try", "except", "finally", "with", "case", "match",
+];
+
+/// Words before a value that is computed.
+const BEFORE_VALUES: [&str; 8] = [
+    "return", "await", "yield", "from", "raise", "assert", "not", "del",
+];
+
+/// Words that may have a bracket behind them and are no functions.
+const NO_FUNCTIONS: [&str; 8] = ["in", "is", "and", "or", "lambda", "except", "import", "as"];
+
+/// The word that a text begins with, and what follows it.
+fn first_word(text: &str) -> (&str, &str) {
+    let text = text.trim_start();
+    let is_name = |c: char| c.is_alphanumeric() || c == '_';
+    text.split_at(text.find(|c| !is_name(c)).unwrap_or(text.len()))
+}
+
+/// What is behind the colon that ends the head of a block, on the same line.
+fn body(head: &str) -> Option<&str> {
+    let mut brackets = 0i64;
+    let colon = head.find(|c| {
+        brackets += match c {
+            '(' | '[' | '{' => 1,
+            ')' | ']' | '}' => -1,
+            _ => 0,
+        };
+        c == ':' && brackets == 0
+    })?;
+    head.get(colon + 1..)
+}
+
 /// What a statement calls, if it is a call or assigns or returns the value of one, and that has a name.
 fn called(text: &str) -> Option<String> {
-    let text = text.strip_prefix("return ").unwrap_or(text);
-    let value = match text.split_once('=') {
+    let mut value = match text.split_once('=') {
         Some((to, value)) if !to.contains('(') => value.trim_start(),
-        _ => text,
+        _ => text.trim_start(),
     };
-    let value = value.strip_prefix("await ").unwrap_or(value).trim_start();
+    loop {
+        let (word, rest) = first_word(value);
+        if !BEFORE_VALUES.contains(&word) {
+            break;
+        }
+        value = rest.trim_start();
+    }
     let is_name = |c: char| c.is_alphanumeric() || c == '_' || c == '.';
     let end = value.find(|c| !is_name(c))?;
     let (name, rest) = (value.get(..end)?, value.get(end..)?);
     let is_call =
         rest.starts_with('(') && name.starts_with(|c: char| c.is_alphabetic() || c == '_');
-    is_call.then(|| name.to_string())
+    (is_call && !NO_FUNCTIONS.contains(&name)).then(|| name.to_string())
 }
 
 #[cfg(test)]
@@ -465,6 +523,58 @@ def main():
     }
 
     #[test]
+    fn heads_of_blocks_are_known_however_they_are_written() {
+        let text = "\
+import n
+def f(): return g(1)
+while(i < n):
+    for(a) in b: h(a)
+    if(x): k(x)
+async def c[T](
+    a=1,
+):
+    async for x in y:
+        match(x):
+            case z: pass
+    with open(x) as y:
+        w = lambda: 1
+";
+        let source = PythonSource::of("x.py", text).expect("Python");
+        let structure = source.structure();
+        assert_eq!(at(&structure, 0, 4), [4, 3]);
+        assert_eq!(at(&structure, 0, 5), [3]);
+        assert_eq!(at(&structure, 1, 2), Vec::<u32>::new());
+        assert_eq!(at(&structure, 2, 10), [9]);
+        assert_eq!(at(&structure, 2, 11), [9]);
+        assert_eq!(at(&structure, 2, 13), Vec::<u32>::new());
+        let names = |function: usize| -> Vec<(u32, String)> {
+            let all = structure.functions[function].vertices.iter();
+            let calls = all.filter(|v| v.kind == VertexKind::Call);
+            let name = |v: &headwater_model::psg::Vertex| v.name.map(|n| structure.string(n));
+            calls
+                .map(|v| (v.first_line, name(v).unwrap_or("").to_string()))
+                .collect()
+        };
+        assert_eq!(names(0), [(4, "h".to_string()), (5, "k".to_string())]);
+        assert_eq!(names(1), [(2, "g".to_string())]);
+        assert_eq!(names(2), [(12, "open".to_string())]);
+    }
+
+    #[test]
+    fn large_and_deep_files_are_read_or_refused_at_once() {
+        let many = "while 1: pass\n".repeat(200_000);
+        let source = PythonSource::of("x.py", &many).expect("Python");
+        assert_eq!(source.functions[0].loops.len(), 200_000);
+        let deep: String = (0..200)
+            .map(|n| format!("{}if x:\n", " ".repeat(n)))
+            .collect();
+        assert!(PythonSource::of("x.py", &deep).is_err());
+        let line = format!("x = f'{}'\n", "{a['b']}".repeat(100_000));
+        assert!(PythonSource::of("x.py", &line).is_ok());
+        let _ = source.structure();
+    }
+
+    #[test]
     fn calls_have_the_names_in_the_source() {
         for (text, name) in [
             ("comm.Barrier()", Some("comm.Barrier")),
@@ -473,10 +583,28 @@ def main():
             ("return f(x) + 1", Some("f")),
             ("f(a=1)", Some("f")),
             ("x += 1", None),
+            ("return(f(1))", None),
+            ("return not g(1)", Some("g")),
+            ("x = yield from h(1)", Some("h")),
+            ("x == f(1)", None),
+            ("assert(x)", None),
+            ("lambda: f(1)", None),
             ("(f)(1)", None),
             ("x", None),
         ] {
             assert_eq!(called(text).as_deref(), name, "{text}");
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_file_has_its_own_functions(
+            words in proptest::collection::vec("[ ]{0,3}(def f|class A|for x|while|if y|@a|g\\(|[():'\"{}#.=\\\\]|\n|\n ){1}", 0..40),
+        ) {
+            if let Ok(source) = PythonSource::of("/x.py", &words.concat()) {
+                let structure = source.structure();
+                assert!(source.structure_of(&structure).is_some());
+            }
         }
     }
 }

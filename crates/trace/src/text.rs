@@ -38,6 +38,12 @@ pub trait Names {
         None
     }
 
+    /// Whether code of a module belongs to the place that called it, as that of a runtime library does.
+    fn belongs_to_caller(&self, module: &str) -> bool {
+        let _ = module;
+        false
+    }
+
     /// The place in the source of a frame.
     fn place(&self, module: &str, frame: Frame) -> Option<String> {
         let _ = (module, frame);

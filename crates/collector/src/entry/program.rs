@@ -85,7 +85,7 @@ fn names_mpi(command: &[u8]) -> bool {
     let script = loop {
         match words.next() {
             // Options with a value behind them.
-            Some(b"-W" | b"-X") => drop(words.next()),
+            Some(b"-W" | b"-X" | b"--check-hash-based-pycs") => drop(words.next()),
             Some(b"-c" | b"-m" | b"-" | b"") | None => break None,
             Some(option) if option.starts_with(b"-") => {}
             Some(script) => break Some(Path::new(OsStr::from_bytes(script))),
@@ -198,6 +198,7 @@ mod tests {
             (vec![&*plain], false),
             (vec!["-X", "importtime", &*mpi], true),
             (vec!["-u", &*plain, &*mpi], false),
+            (vec!["--check-hash-based-pycs", "never", &*mpi], true),
             (vec!["-m", "mpi4py", &*plain], true),
             (vec!["-c", "print()"], false),
             (vec!["/no/such"], false),

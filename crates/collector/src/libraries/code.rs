@@ -17,13 +17,17 @@ impl Host for This {
     }
 
     fn note(&self, modules: &[Loaded]) {
+        self.note_code(modules);
+        runtimes::note_runtimes(modules);
+        interpreter::note(modules);
+    }
+
+    fn note_code(&self, modules: &[Loaded]) {
         let rows: Vec<_> = modules.iter().map(|m| m.row).collect();
         with_spool(|spool| {
             spool.set_modules(&rows);
             Some(())
         });
-        runtimes::note_runtimes(modules);
-        interpreter::note(modules);
         mapped::note(modules);
     }
 
@@ -58,6 +62,11 @@ pub fn are_away() -> bool {
 /// See [`InForce::look_at_modules`].
 pub fn look_at_modules() {
     IN_FORCE.look_at_modules();
+}
+
+/// See [`InForce::look_at_code`].
+pub fn look_at_code() {
+    IN_FORCE.look_at_code();
 }
 
 /// See [`InForce::while_modules_change`].

@@ -34,6 +34,8 @@ const MOST_LOOKS: u32 = 4096;
 
 /// A CPython.
 pub struct Python {
+    /// Where its own state is.
+    runtime: u64,
     /// What its structures look like.
     pub layout: Layout,
     /// The address of the type of code objects.
@@ -78,12 +80,18 @@ pub fn is_there() -> bool {
     runtime() != 0
 }
 
-/// Looks whether one of these modules is a CPython.
+/// Looks whether one of these modules is a CPython, and whether the one that is known is still there.
 pub fn note(modules: &[Loaded]) {
+    let runtime = runtime();
+    if python().is_some_and(|python| python.runtime != runtime) {
+        // The program has unloaded it: other code may be at its addresses. A thread may be looking at what is known of it.
+        KEY.store(NO_KEY, Ordering::Release);
+        PYTHON.store(std::ptr::null_mut(), Ordering::Release);
+        SEEN.store(false, Ordering::Release);
+    }
     if SEEN.load(Ordering::Relaxed) {
         return;
     }
-    let runtime = runtime();
     let holder =
         |address: u64| (modules.iter()).find(|m| (m.row.start..m.row.end).contains(&address));
     let Some(module) = holder(runtime) else {
@@ -113,6 +121,7 @@ pub fn note(modules: &[Loaded]) {
         ));
     };
     let found = Python {
+        runtime,
         layout,
         code_type,
         module: module.row.start..module.row.end,
@@ -167,14 +176,51 @@ pub fn state() -> Option<u64> {
     }
 }
 
-/// The same, of which it was just looked that it is this thread's: it may be read directly. After the interpreter has ended,
-/// another library may have the key, and keep under it what is no state.
-pub fn own_state(python: &Python) -> Option<u64> {
-    // SAFETY: a plain query.
-    let own = unsafe { libc::pthread_self() };
-    let at = state()?;
-    let number = Checked.word(at.wrapping_add(python.layout.thread_id));
-    (number == Some(own)).then_some(at)
+/// A state that was found to be its thread's.
+#[derive(Clone, Copy, PartialEq)]
+pub struct Verified {
+    runtime: u64,
+    state: u64,
+}
+
+impl Verified {
+    /// None.
+    pub const NONE: Self = Self {
+        runtime: 0,
+        state: 0,
+    };
+}
+
+/// The calling thread's own state, and whether it and all that it leads to may be read directly. `verified` is the one
+/// that was found last: after the interpreter has ended, another library may have the key, and keep under it what is no
+/// state. `leaves` as in `Interpreter::mark`.
+///
+/// # Safety
+/// The interpreter's code is on the stack of the calling thread, so it stays loaded; unless `leaves`.
+pub unsafe fn own_state(
+    python: &Python,
+    verified: &mut Verified,
+    leaves: bool,
+) -> Option<(u64, bool)> {
+    let state = state()?;
+    let now = Verified {
+        runtime: python.runtime,
+        state,
+    };
+    if leaves || *verified != now {
+        // SAFETY: a plain query.
+        let own = unsafe { libc::pthread_self() };
+        let number = Checked.word(state.wrapping_add(python.layout.thread_id));
+        if number != Some(own) {
+            return None;
+        }
+        *verified = now;
+    }
+    let ends = (python.runtime + python.layout.finalizing) as *const u64;
+    // An interpreter that ends frees states and frames, also those of a daemon thread that is in a call.
+    // SAFETY: an aligned word in the interpreter, which is loaded.
+    let is_direct = !leaves && unsafe { ends.read_volatile() } == 0;
+    Some((state, is_direct))
 }
 
 /// What this thread has under a key.

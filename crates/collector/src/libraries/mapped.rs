@@ -45,6 +45,20 @@ pub fn note(modules: &[Loaded]) {
     }
 }
 
+/// Remembers a name that is in no file: what frames of an interpreter are in. `identity` is the same in all processes.
+pub fn note_name(identity: u64, name: String) {
+    let mut known = MODULES.lock().unwrap_or_else(PoisonError::into_inner);
+    if !known.iter().any(|m| m.identity == identity) {
+        known.push(Mapped {
+            start: 0,
+            end: 0,
+            base: 0,
+            identity,
+            path: name,
+        });
+    }
+}
+
 /// The identity of the module that an address is in, and the address in its file.
 pub fn place(address: u64) -> Option<(u64, u64)> {
     let known = MODULES.lock().unwrap_or_else(PoisonError::into_inner);

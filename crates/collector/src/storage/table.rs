@@ -11,6 +11,7 @@ use crate::storage::{
 };
 use headwater_call_path::ContextStore;
 use headwater_format::spool::layout::{ContextRow, Desc, Row};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 /// A table of one thread.
 pub struct Table<R: Row> {
@@ -121,7 +122,7 @@ impl<R: Row> Table<R> {
         // SAFETY: `at` is below the rows that have room.
         unsafe { self.rows.add(at as usize).write(row) };
         // The row is written before it is counted, so a reader of the file sees whole rows only, even after a kill.
-        std::sync::atomic::compiler_fence(std::sync::atomic::Ordering::Release);
+        std::sync::atomic::compiler_fence(Ordering::Release);
         self.desc().count = at + 1;
         Some(at)
     }
@@ -181,6 +182,35 @@ impl<R: Row> Table<R> {
                 self.index.put(at, hash, row);
                 Some(row)
             }
+        }
+    }
+}
+
+/// The rows of a table, for other threads to read.
+pub struct Shared<R> {
+    rows: *const R,
+    desc: *mut Desc,
+}
+
+impl<R: Row> Table<R> {
+    /// Its rows, for other threads.
+    pub fn shared(&self) -> Shared<R> {
+        Shared {
+            rows: self.rows,
+            desc: self.desc,
+        }
+    }
+}
+
+impl<R: Copy> Shared<R> {
+    /// The first row for which `is` holds.
+    pub fn find(&self, is: impl Fn(&R) -> bool) -> Option<R> {
+        // SAFETY: both are in mapped memory that is never unmapped. A row is written before it is counted, and rows below
+        // the count do not change.
+        unsafe {
+            let count = AtomicU32::from_ptr(&raw mut (*self.desc).count).load(Ordering::Acquire);
+            let mut rows = (0..count as usize).map(|i| &*self.rows.add(i));
+            rows.find(|row| is(row)).copied()
         }
     }
 }

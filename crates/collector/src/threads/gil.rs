@@ -42,10 +42,12 @@ pub fn is_from_interpreter(address: u64) -> bool {
     python().is_some_and(|python| python.is_interpreter(address))
 }
 
-/// The interpreter lets a thread go on that waits for its lock, if any does.
+/// The interpreter lets a thread go on that waits for its lock, if any does. Only a call that comes from the interpreter
+/// may lead here.
 pub fn gives_up(t: &mut Thread) {
     if WAITING.load(Ordering::Relaxed) > 0 {
-        let frame = t.undisturbed(|t| t.contexts.interpreter().innermost());
+        // SAFETY: the call comes from the interpreter.
+        let frame = t.undisturbed(|t| unsafe { t.contexts.interpreter().innermost() });
         GIVEN_UP_AT.store(frame.unwrap_or(0), Ordering::Relaxed);
     }
 }

@@ -290,6 +290,8 @@ pub unsafe extern "C-unwind" fn call(
         Lets => {
             if gil::is_from_interpreter(frame.return_address) {
                 gil::gives_up(t);
+                // Extensions have the lock given up where they compute.
+                thread::look_for_code(t);
             }
             note_last(a, myself(t, frame));
             call.go()

@@ -558,6 +558,30 @@ pub fn leave_by(t: &mut Thread, call: &Call, params: &Params, idle: bool, now: u
     t.in_mpi.store(false, Ordering::Relaxed);
 }
 
+/// The same where no MPI is called: samples alone say that there is such code. The call is one of the interpreter of
+/// Python, which opens extensions while it runs, and is made in no signal handler. The interpreter holds a lock there, so
+/// the loader is asked for no symbols: its own lock may be held by a thread that waits for the interpreter.
+#[inline]
+pub fn look_for_code(t: &mut Thread) {
+    if t.strays > 2 * t.strays_looked_at && RECORDING.load(Ordering::Relaxed) {
+        look_at_code(t);
+    }
+}
+
+#[cold]
+fn look_at_code(t: &mut Thread) {
+    // SAFETY: errno belongs to this thread and is the program's to read.
+    let errno = unsafe { *libc::__errno_location() };
+    t.undisturbed(|t| {
+        t.strays_looked_at = t.strays;
+        let look = || std::panic::catch_unwind(code::look_at_code);
+        let _ = t.contexts.with_room(look);
+        t.contexts.forget();
+    });
+    // SAFETY: as above.
+    unsafe { *libc::__errno_location() = errno };
+}
+
 /// Looks for new modules: code outside all known modules may be in a library that was opened since the last look.
 /// Looks again when the number of calls and samples in such code, or the number of unwound calls, has more than
 /// doubled. Returns whether it looked.

@@ -1,7 +1,7 @@
 //! The events of one thread.
 
 use crate::guest::{clock, memory};
-use crate::libraries::frames::Contexts;
+use crate::libraries::frames::{self, Contexts};
 use crate::libraries::mapped;
 use crate::trace::calls::{Calls, Remembered, UNKNOWN};
 use crate::trace::keeper;
@@ -10,13 +10,15 @@ use crate::trace::kept::{name_modules, write};
 use crate::trace::plain_log::PlainLog;
 use crate::trace::process::{Process, process};
 use headwater_call_path::NONE;
-use headwater_format::spool::layout::REGION_BIT;
+use headwater_format::spool::layout::{REGION_BIT, is_python, text};
+use headwater_model::run::python;
 use headwater_mpi_abi::constants::ABSENT;
 use headwater_mpi_abi::{FUNCTIONS, fields};
 use headwater_mpi_call::args::Args;
 use headwater_mpi_call::parameters::{Memo, Parameters, Sink};
 use headwater_trace::budget::map_needed;
 use headwater_trace::file::Whose;
+use headwater_trace::identity::text_identity;
 use headwater_trace::open::{About, MOST_FRAMES};
 use headwater_trace::recorder::{Recorder, Row};
 use headwater_trace::times::Delta;
@@ -358,9 +360,22 @@ fn frames(mut ctx: u32, contexts: &mut Contexts, most: usize) -> Vec<Frame> {
         if row.address & REGION_BIT != 0 {
             continue;
         }
-        let (module, offset) = mapped::place(row.address).unwrap_or((0, row.address));
+        let (module, offset) = match is_python(row.address) {
+            true => python_place(row.address),
+            false => mapped::place(row.address),
+        }
+        .unwrap_or((0, row.address));
         frames.push(Frame { module, offset });
     }
     frames.reverse();
     frames
+}
+
+/// The function that a frame of Python is in, which stands for a module, and its line.
+fn python_place(address: u64) -> Option<(u64, u64)> {
+    let (row, line) = frames::function_of(address)?;
+    let name = python::module_of_trace(&text(&row.file), &text(&row.name));
+    let identity = text_identity(name.as_bytes()) as u64;
+    mapped::note_name(identity, name);
+    Some((identity, u64::from(line) + 1))
 }

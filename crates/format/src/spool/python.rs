@@ -2,7 +2,7 @@
 
 use super::layout::{ContextRow, PYTHON_LINE_BITS, PythonRow, is_python, text};
 use super::renumber::Renumber;
-use headwater_model::printable::printable;
+use headwater_model::printable::on_one_line;
 use headwater_model::run::{Context, CtxId, Module, Part, Run, Symbol, python};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeMap;
@@ -31,7 +31,7 @@ impl Names {
         let mut out = Functions::default();
         // A damaged row must not make a function of code.
         for row in rows.iter().filter(|row| is_python(row.address)) {
-            let name = printable(&text(&row.name)).into_owned();
+            let name = on_one_line(&text(&row.name));
             let function = Function {
                 module: module(Module::of_python(&text(&row.file))),
                 offset: python::function(row.first_line, &name),
@@ -136,6 +136,7 @@ mod tests {
             row(first, 10, "main"),
             row(other, 40, "Solver.step"),
             row(3, 1, "x"),
+            row(PYTHON_BITS | 9 << PYTHON_LINE_BITS, 90, "two\nlines\u{1b}"),
         ];
         let functions = names.take(&rows, |module| {
             assert_eq!(module.path, "/home/u/solver.py");
@@ -176,6 +177,7 @@ mod tests {
                 ("", 14, Part::Call),
                 ("Solver.step", 40, Part::Comp),
                 ("", 42, Part::Comp),
+                ("two lines\\u001b", 90, Part::Comp),
             ]
         );
         let structure = headwater_model::psg::ModuleStructure::of_symbols(run.symbols.iter());

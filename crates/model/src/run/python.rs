@@ -5,6 +5,7 @@
 //! begins at its own offset; behind it are its lines, and before each line the loops that begin there.
 
 use crate::hash::mix2;
+use crate::printable::on_one_line;
 
 /// Bits of a place within a function: of the line, counted from the first one, and of what is on it.
 const INSIDE: u32 = 24;
@@ -48,9 +49,43 @@ pub fn place(offset: u64) -> (u64, u32) {
     (offset >> INSIDE << INSIDE, first_line + behind)
 }
 
+/// What the name of a function of Python begins with among the modules of a trace.
+const FUNCTION: &str = "python:";
+/// What is between its file and its own name.
+const IN: &str = " in ";
+
+/// The name by which a trace has a function of Python as a module: there a line is an offset, and has one more than its
+/// number, as what a call returns to is behind it.
+pub fn module_of_trace(file: &str, function: &str) -> String {
+    on_one_line(&format!("{FUNCTION}{file}{IN}{function}"))
+}
+
+/// The file and the name of the function that a module of a trace stands for; `None` if that is no function of Python.
+pub fn function_of_trace(module: &str) -> Option<(&str, &str)> {
+    module.strip_prefix(FUNCTION)?.rsplit_once(IN)
+}
+
+/// The place of an offset in such a module, as `solver.py:42 in Solver.step`.
+pub fn place_in_trace(module: &str, offset: u64) -> Option<String> {
+    let (file, function) = function_of_trace(module)?;
+    let file = file.rsplit('/').next().unwrap_or(file);
+    Some(format!("{file}:{}{IN}{function}", offset.saturating_sub(1)))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn places_of_a_trace_are_lines_in_functions() {
+        let name = module_of_trace("/home/u/in in/solver.py", "Solver.step");
+        let place = place_in_trace(&name, 43);
+        assert_eq!(place.as_deref(), Some("solver.py:42 in Solver.step"));
+        let odd = module_of_trace("a\nb", "f\x1b[1m");
+        assert!(!odd.contains(char::is_control), "{odd:?}");
+        assert_eq!(place_in_trace("/usr/bin/a in b", 7), None);
+        assert_eq!(place_in_trace("python:x", 7), None);
+    }
 
     #[test]
     fn places_are_in_the_order_of_the_source() {

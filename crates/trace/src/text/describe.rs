@@ -6,7 +6,7 @@ use super::notation::{self, Values};
 use crate::elastic::{Elastic, Form, Part, Place};
 use crate::ranks::Ranks;
 use crate::times::Histogram;
-use crate::trace::{Body, Event, Kind, Loss, Node, OpenCall, Signature, Trace};
+use crate::trace::{Body, Event, Frame, Kind, Loss, Node, OpenCall, Signature, Trace};
 use crate::vector::{Term, Vector};
 use rustc_hash::FxHashMap;
 use std::fmt;
@@ -289,10 +289,14 @@ pub(super) fn field_name(names: &dyn Names, function: &str, at: usize, kind: Kin
     })
 }
 
-/// The places of a call path, outermost first.
+/// The places of a call path, outermost first. Innermost ones that belong to their callers are left out.
 pub(super) fn path(trace: &Trace, names: &dyn Names, signature: &Signature) -> Vec<String> {
-    let frames = signature.frames.iter().map(|frame| {
-        let module = trace.modules.get(&frame.module).map_or("?", String::as_str);
+    let module = |frame: &Frame| trace.modules.get(&frame.module).map_or("?", String::as_str);
+    let own = |frame: &Frame| !names.belongs_to_caller(module(frame));
+    let all = &signature.frames;
+    let end = all.iter().rposition(own).map_or(all.len(), |at| at + 1);
+    let frames = all.iter().take(end).map(|frame| {
+        let module = module(frame);
         names.place(module, *frame).unwrap_or_else(|| {
             let name = module.rsplit('/').next().unwrap_or(module);
             format!("{name}+{:#x}", frame.offset)

@@ -7,6 +7,7 @@ use headwater_export::ExportError;
 use headwater_export::whole::otf2::{self, Code, Otf2};
 use headwater_graph::is_runtime_library;
 use headwater_model::psg::ModuleStructure;
+use headwater_model::run::python;
 use headwater_simulate::Network;
 use headwater_trace::trace::{Frame, Trace};
 use headwater_virtual_run::Recorded;
@@ -73,8 +74,11 @@ pub fn write(
 /// The outermost module that a call path goes through and that is the program's own.
 fn program(trace: &Trace) -> Option<String> {
     let frames = trace.signatures.values().flat_map(|s| &s.frames);
-    let mut paths = frames.filter_map(|f| trace.modules.get(&f.module));
-    paths.find(|path| !is_runtime_library(path)).cloned()
+    let paths = frames.filter_map(|f| trace.modules.get(&f.module));
+    let mut files =
+        paths.map(|p| python::function_of_trace(p).map_or(p.as_str(), |(file, _)| file));
+    let own = files.find(|path| !is_runtime_library(path));
+    own.map(str::to_string)
 }
 
 fn code_of(
@@ -82,7 +86,16 @@ fn code_of(
     modules: &BTreeMap<String, ModuleStructure>,
     frame: &Frame,
 ) -> Option<Code> {
-    let structure = modules.get(trace.modules.get(&frame.module)?)?;
+    let module = trace.modules.get(&frame.module)?;
+    if let Some((file, function)) = python::function_of_trace(module) {
+        return Some(Code {
+            name: function.to_string(),
+            file: file.to_string(),
+            lines: (0, 0),
+            is_mpi: false,
+        });
+    }
+    let structure = modules.get(module)?;
     // Frames are return addresses.
     let (function, _) = structure.locate(frame.offset.checked_sub(1)?)?;
     let function = structure.functions.get(function)?;

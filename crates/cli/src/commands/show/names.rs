@@ -1,6 +1,8 @@
 //! What the numbers of a trace are called: fields and constants from the table of MPI, places from the binaries.
 
+use headwater_graph::is_runtime_library;
 use headwater_model::psg::ModuleStructure;
+use headwater_model::run::python;
 use headwater_mpi_abi::constants::{
     ABSENT, ANY_SOURCE, ANY_TAG, CURRENT, DEFAULT, NULL, PROC_NULL, ROOT, UNDEFINED, UNKNOWN,
     buffer, names,
@@ -67,7 +69,15 @@ impl Names for MpiNames {
         Some(name.to_owned())
     }
 
+    fn belongs_to_caller(&self, module: &str) -> bool {
+        let file = python::function_of_trace(module).map_or(module, |(file, _)| file);
+        is_runtime_library(file)
+    }
+
     fn place(&self, module: &str, frame: Frame) -> Option<String> {
+        if let Some(place) = python::place_in_trace(module, frame.offset) {
+            return Some(place);
+        }
         // Those of the system have no lines, and it takes long to find that out.
         if ["/lib", "/usr/lib"].iter().any(|at| module.starts_with(at)) {
             return None;
