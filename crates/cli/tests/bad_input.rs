@@ -339,7 +339,11 @@ fn a_diagnosis_of_a_run_that_is_still_being_recorded_changes_nothing() {
         assert!(so_far.status.success(), "{}", said(&so_far));
         assert!(report.contains(&format!("{name} still runs")), "{report}");
         let now = names();
-        assert!(before.iter().all(|f| now.contains(f) || f.ends_with("recording")));
+        assert!(
+            before
+                .iter()
+                .all(|f| now.contains(f) || f.ends_with("recording"))
+        );
         assert!(!now.iter().any(|f| f.ends_with("run.json")), "{now:?}");
         drop(recorder.stdin.take());
         recorder.wait().expect("ends");

@@ -79,13 +79,20 @@ fn recording_is_ended_while_the_program_goes_on(at: &Path, launcher: &[&str]) {
 
     let out = run(at, &["stop", "run"]);
     assert!(out.status.success(), "{}", said(&out));
-    let processes = if launcher.is_empty() { "1 process" } else { "2 processes" };
+    let processes = if launcher.is_empty() {
+        "1 process"
+    } else {
+        "2 processes"
+    };
     let words = format!("recording has ended ({processes}), and the program goes on");
     assert!(said(&out).contains(&words), "{}", said(&out));
     let so_far = || {
         let mut d = when_it_can(at, &diagnose);
         let text = d.to_string();
-        assert!(text.contains("`headwater stop` ended the recording"), "{text}");
+        assert!(
+            text.contains("`headwater stop` ended the recording"),
+            "{text}"
+        );
         assert!(!text.contains("still runs"), "{text}");
         assert!(!text.contains("MPI_Pcontrol"), "{text}");
         d["scales"][0]["wall_seconds"].take()
@@ -95,7 +102,11 @@ fn recording_is_ended_while_the_program_goes_on(at: &Path, launcher: &[&str]) {
     std::thread::sleep(Duration::from_millis(300));
     // A second request changes nothing.
     let out = run(at, &["stop", "-q", "run"]);
-    assert!(out.status.success() && out.stderr.is_empty(), "{}", said(&out));
+    assert!(
+        out.status.success() && out.stderr.is_empty(),
+        "{}",
+        said(&out)
+    );
 
     std::fs::write(&end, "").expect("a file");
     let out = recorder.wait_with_output().expect("ends");
@@ -104,7 +115,11 @@ fn recording_is_ended_while_the_program_goes_on(at: &Path, launcher: &[&str]) {
     assert_eq!(so_far(), wall, "nothing was added");
     let out = run(at, &["stop", "run"]);
     assert_eq!(out.status.code(), Some(2), "{}", said(&out));
-    assert!(said(&out).contains("nothing is being recorded in run"), "{}", said(&out));
+    assert!(
+        said(&out).contains("nothing is being recorded in run"),
+        "{}",
+        said(&out)
+    );
 }
 
 #[test]

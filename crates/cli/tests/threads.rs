@@ -146,7 +146,10 @@ fn what_a_daemon_does_in_the_background_is_said_to_be_missing() {
     );
     let out = run(at, &["diagnose", "-q", "d"]);
     let report = String::from_utf8_lossy(&out.stdout);
-    assert!(report.contains("as a daemon does: nothing of it is"), "{report}");
+    assert!(
+        report.contains("as a daemon does: nothing of it is"),
+        "{report}"
+    );
 }
 
 #[test]

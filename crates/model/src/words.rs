@@ -269,7 +269,10 @@ mod tests {
             figures.chain([unit.words().to_string()]).collect()
         };
         assert_eq!(figures(&[(1, None), (4, None)]), ["1", "4", "ranks"]);
-        assert_eq!(figures(&[(1, Some(1)), (1, Some(8))]), ["1", "8", "threads"]);
+        assert_eq!(
+            figures(&[(1, Some(1)), (1, Some(8))]),
+            ["1", "8", "threads"]
+        );
         let grid = [(1, Some(2)), (2, Some(1)), (2, Some(2))];
         assert_eq!(figures(&grid), ["1×2", "2×1", "2×2", "ranks × threads"]);
     }

@@ -78,7 +78,9 @@ fn stop(run: &Path) -> Result<String, String> {
         ));
     }
     let ranks: RankSet = left.iter().map(|r| r.rank).collect();
-    let who = left.first().map_or_else(String::new, |r| r.subject.who(&ranks, r.size, WHO));
+    let who = left
+        .first()
+        .map_or_else(String::new, |r| r.subject.who(&ranks, r.size, WHO));
     Ok(match left.iter().find(|r| !r.is_here) {
         Some(far) => format!(
             "{shown}: {who} did not answer yet; if the file system does not pass the request on to node {}, type this command there; {then}",

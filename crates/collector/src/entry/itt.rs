@@ -47,7 +47,7 @@ const MOST_FUNCTIONS: usize = 1024;
 /// `__itt_id`
 #[repr(C)]
 #[derive(Clone, Copy)]
-pub struct Id(#[expect(dead_code, reason = "the program passes it by value")] [u64; 3]);
+pub struct Id([u64; 3]);
 
 /// `__itt_domain` and `__itt_string_handle` but for their flags: a name that the program gave.
 #[repr(C)]

@@ -97,7 +97,9 @@ pub fn note_own_read(bytes: libc::c_long) {
 
 /// Begins to count them: a child that records has counters of its own.
 pub fn forget_own_reads() {
-    OWN_READS.iter().for_each(|sum| sum.store(0, Ordering::Relaxed));
+    OWN_READS
+        .iter()
+        .for_each(|sum| sum.store(0, Ordering::Relaxed));
 }
 
 /// The contents of a file whose path ends with NUL, as far as they fit into `room`; nothing if it cannot be read.

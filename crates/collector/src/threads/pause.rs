@@ -150,10 +150,12 @@ pub fn begin_last(header: &mut FileHeader) {
     let _ = switch_in(header, false);
 }
 
-/// What the process used in all pauses. Ends a pause that still lasts.
+/// What the process used in all pauses. Ends a pause that still lasts, unless it is the one that ended the recording.
 pub fn used() -> Used {
-    switch(true);
-    PAUSED.get()
+    if !process_spool::has_stopped() {
+        switch(true);
+    }
+    used_so_far()
 }
 
 /// What the process has used in all pauses until now. Neither allocates nor locks.

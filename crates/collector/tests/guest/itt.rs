@@ -29,7 +29,11 @@ fn case() -> Option<Case> {
     let inner = format!("-I{}", at.join("src/ittnotify").display());
     let part = at.join("src/ittnotify/ittnotify_static.c");
     let part = part.display().to_string();
-    under("openmpi", "itt.c", &[&include, &inner, &part, "-ldl", "-pthread"])
+    under(
+        "openmpi",
+        "itt.c",
+        &[&include, &inner, &part, "-ldl", "-pthread"],
+    )
 }
 
 #[test]
@@ -41,7 +45,11 @@ fn tasks_and_frames_of_itt_are_regions() {
     let bare = case.run(PLAIN, &[]);
     let named = r#"export INTEL_LIBITTNOTIFY64="$COLLECTOR";"#;
     let out = case.run(&format!("{RECORDED} {named} {PLAIN}"), &[]);
-    assert_eq!((out.status, &out.stdout), (bare.status, &bare.stdout), "{out:?}");
+    assert_eq!(
+        (out.status, &out.stdout),
+        (bare.status, &bare.stdout),
+        "{out:?}"
+    );
     let run = case.recorded();
     for rank in 0..2 {
         for name in ["late", "step", "solve"] {
@@ -54,8 +62,17 @@ fn tasks_and_frames_of_itt_are_regions() {
     for call in calls(&run, "MPI_Barrier") {
         assert_eq!(around(&run, call.ctx), ["late", "step", "solve"]);
     }
-    assert!(run.header.missing.iter().all(|m| !m.contains("nest")), "{:?}", run.header.missing);
+    assert!(
+        run.header.missing.iter().all(|m| !m.contains("nest")),
+        "{:?}",
+        run.header.missing
+    );
     // Another tool's library, which this one is not: the program runs as it does alone.
     let out = case.run(&format!("{named} {PLAIN}"), &[]);
-    assert_eq!((out.status, out.stdout), (bare.status, bare.stdout), "{:?}", out.stderr);
+    assert_eq!(
+        (out.status, out.stdout),
+        (bare.status, bare.stdout),
+        "{:?}",
+        out.stderr
+    );
 }

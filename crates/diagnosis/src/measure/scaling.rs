@@ -233,7 +233,9 @@ fn by_arguments(runs: &[&Run]) -> (Option<Scaling>, String) {
         .into_iter()
         .filter(|c| ![&ranks, &processes, &of_each].contains(&c))
         .collect();
-    let scales = runs.iter().map(|run| (run.header.ranks, threads::of_scale(run)));
+    let scales = runs
+        .iter()
+        .map(|run| (run.header.ranks, threads::of_scale(run)));
     let unit = ScaleUnit::of(scales).words();
     if telling.is_empty() || whole == ranks {
         let why = format!("what changes in the arguments is the number of {unit}");

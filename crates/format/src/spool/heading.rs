@@ -1,9 +1,7 @@
 //! What is known of a run as a whole and of each of its ranks, gathered from the ranks' headers one by one.
 
 use super::clock::{self, Clocks, Compared};
-use super::layout::{
-    FileHeader, Kind, LOST_THREADS, LOST_TO_DISK, ThreadRow, last_sign, text,
-};
+use super::layout::{FileHeader, Kind, LOST_THREADS, LOST_TO_DISK, ThreadRow, last_sign, text};
 use super::parts::Part;
 use crate::FormatError;
 use headwater_model::run::{Header, Paused, RankInfo};

@@ -238,7 +238,10 @@ mod tests {
         put(&rows, &rank(3, 1), &mut nodes, &mut run);
         put(&rows, &rank(4, 1), &mut nodes, &mut run);
         let found: Vec<_> = run.energy.iter().map(|e| e.microjoules).collect();
-        assert_eq!(found, [Some(5_000_000), Some(12), None, None, Some(10), None]);
+        assert_eq!(
+            found,
+            [Some(5_000_000), Some(12), None, None, Some(10), None]
+        );
         assert!(run.energy.iter().all(|e| (e.rank, e.node) == (3, 1)));
         assert_eq!(run.energy[0].wall_ns, 2_000_000_000);
         assert!(!run.energy[1].zone.contains('\u{1b}'));
