@@ -344,7 +344,8 @@ fn a_diagnosis_of_a_run_that_is_still_being_recorded_changes_nothing() {
                 .iter()
                 .all(|f| now.contains(f) || f.ends_with("recording"))
         );
-        assert!(!now.iter().any(|f| f.ends_with("run.json")), "{now:?}");
+        let made = at.join(&name).join("run.json");
+        assert!(!now.contains(&made), "{now:?}");
         drop(recorder.stdin.take());
         recorder.wait().expect("ends");
         out.read_to_string(&mut line).expect("the program ends too");

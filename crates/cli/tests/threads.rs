@@ -144,7 +144,7 @@ fn what_a_daemon_does_in_the_background_is_said_to_be_missing() {
         text.contains("which the program had started, goes on") && text.contains("foreground"),
         "{text}"
     );
-    let out = run(at, &["diagnose", "-q", "d"]);
+    let out = run(at, &["diagnose", "-q", "d", "--json"]);
     let report = String::from_utf8_lossy(&out.stdout);
     assert!(
         report.contains("as a daemon does: nothing of it is"),
