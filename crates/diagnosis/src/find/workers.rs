@@ -76,10 +76,13 @@ pub fn bring_there(pag: &Pag, scale: &Scale, mut found: Vec<Candidate>) -> Vec<C
                     " on each of these ranks"
                 },
             ));
-            c.vertex = vertex;
             let own = |row: &[f64]| stats::mean_of(row, &c.ranks);
-            let same = times.same_place(pag, vertex, own);
-            c.twins = same.into_iter().filter(|v| *v != vertex).collect();
+            let mut same = times.in_recursion(pag, vertex, own);
+            if same.is_empty() {
+                same = times.same_place(pag, vertex, own);
+            }
+            c.vertex = same.first().copied().unwrap_or(vertex);
+            c.twins = same.into_iter().skip(1).collect();
         }
     }
     found
