@@ -10,8 +10,9 @@ use std::path::Path;
 /// Endings of Fortran names: what compilers append, and the two kinds of `mpi_f08` names.
 const FORTRAN: [&str; 4] = ["_", "__", "_f08_", "_f08ts_"];
 
-/// Functions of the libc that are wrapped, and why (`guarded::Why`).
-const LIBC: [(&str, &str); 54] = [
+/// Functions of the libc that are wrapped, and why (`guarded::Why`), besides those that concern files: in these a thread
+/// sleeps.
+const LIBC: [(&str, &str); 45] = [
     ("nanosleep", "NeverRestarts"),
     ("clock_nanosleep", "NeverRestarts"),
     ("thrd_sleep", "NeverRestarts"),
@@ -35,15 +36,6 @@ const LIBC: [(&str, &str); 54] = [
     ("sigwait", "WaitsFor"),
     ("sigwaitinfo", "WaitsFor"),
     ("sigtimedwait", "WaitsFor"),
-    ("fsync", "Sleeps"),
-    ("fdatasync", "Sleeps"),
-    ("msync", "Sleeps"),
-    ("read", "Sleeps"),
-    ("write", "Sleeps"),
-    ("pread", "Sleeps"),
-    ("pwrite", "Sleeps"),
-    ("pread64", "Sleeps"),
-    ("pwrite64", "Sleeps"),
     ("dlclose", "ClosesLibrary"),
     ("syscall", "CallsTheSystem"),
     ("pthread_create", "MakesThread(2)"),
@@ -157,8 +149,10 @@ fn main() {
     let timed = timed.iter().filter(|_| linked);
     // A program with the collector linked in uses MPI, so how it ends does not matter.
     let ends = |why: &str| why == "Ends" || why.starts_with("Becomes");
+    let files = headwater_model::files::CALLS.map(|name| (name, "Sleeps"));
     let libc: Vec<_> = LIBC
         .iter()
+        .chain(&files)
         .chain(timed)
         .filter(|(_, why)| !(linked && ends(why)))
         .collect();

@@ -52,6 +52,15 @@ pub enum Command {
         after_help = "Put it before the program on every rank of the job, or on none. Otherwise ranks wait for each other in MPI_Init. Without --spool, the run is recorded in ./headwater-PROGRAM-JOB. Pass that directory to diagnose.\nExample:  mpirun -n 8 headwater exec -- ./app input"
     )]
     Exec(ExecArgs),
+    /// End the recording of a program that goes on.
+    #[command(
+        after_help = "The program is not disturbed. Of a directory that holds runs, those that are being recorded are meant, also runs without a name.\nExample:  headwater stop service\n          headwater diagnose service"
+    )]
+    Stop {
+        /// Directories of runs that are being recorded.
+        #[arg(required = true)]
+        runs: Vec<PathBuf>,
+    },
     /// Find the root causes in recorded runs of one program.
     #[command(after_help = "Example:  headwater diagnose app.2 app.4 app.8 app.16")]
     Diagnose(DiagnoseArgs),

@@ -308,7 +308,7 @@ fn runs_that_are_damaged_or_do_not_belong_together() {
 }
 
 #[test]
-fn a_run_that_is_still_being_recorded_is_left_alone() {
+fn a_diagnosis_of_a_run_that_is_still_being_recorded_changes_nothing() {
     let dir = tempfile::tempdir().expect("a temporary directory");
     let at = dir.path();
     // It ends when its input does.
@@ -331,13 +331,21 @@ fn a_run_that_is_still_being_recorded_is_left_alone() {
         out.read_line(&mut line).expect("reads");
         let names = || files(at).into_keys().collect::<Vec<_>>();
         let before = names();
-        let process = format!("(process {})", recorder.id());
-        let words = [&name, "still being recorded", &process, "wait for its end"];
-        assert_refused(at, &["diagnose", &name], &words);
-        assert_eq!(before, names(), "nothing was touched");
         if killed {
             recorder.kill().expect("is killed");
         }
+        let so_far = command(at, &["diagnose", &name]);
+        let report = String::from_utf8_lossy(&so_far.stdout);
+        assert!(so_far.status.success(), "{}", said(&so_far));
+        assert!(report.contains(&format!("{name} still runs")), "{report}");
+        let now = names();
+        assert!(
+            before
+                .iter()
+                .all(|f| now.contains(f) || f.ends_with("recording"))
+        );
+        let made = at.join(&name).join("run.json");
+        assert!(!now.contains(&made), "{now:?}");
         drop(recorder.stdin.take());
         recorder.wait().expect("ends");
         out.read_to_string(&mut line).expect("the program ends too");

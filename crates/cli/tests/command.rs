@@ -292,13 +292,14 @@ fn exec_shows_what_it_becomes() {
     let out = headwater(dir.path())
         .env("HEADWATER_COLLECTOR", "/etc/passwd")
         .env_remove("LD_PRELOAD")
+        .env_remove("INTEL_LIBITTNOTIFY64")
         .args(["exec", "--dry-run", "--hz", "50", "--spool", "S", "--"])
         .args(["app", "a b", "it's"])
         .output()
         .expect("runs");
     assert_eq!(
         String::from_utf8_lossy(&out.stdout),
-        "ASAN_OPTIONS=verify_asan_link_order=0 HEADWATER_HZ=50 HEADWATER_RECORD_LINKED=1 HEADWATER_SPOOL=S LD_PRELOAD=/etc/passwd app 'a b' 'it'\\''s'\n"
+        "ASAN_OPTIONS=verify_asan_link_order=0 HEADWATER_HZ=50 HEADWATER_RECORD_LINKED=1 HEADWATER_SPOOL=S INTEL_LIBITTNOTIFY64=/etc/passwd LD_PRELOAD=/etc/passwd app 'a b' 'it'\\''s'\n"
     );
 }
 

@@ -113,6 +113,45 @@ fn a_program_that_ignores_the_number_of_threads_is_told_so() {
     }
 }
 
+/// Goes into the background as daemons do: with two children, of which it waits for the first. The second one ends soon.
+const DAEMON: &str = r#"
+#include <sys/wait.h>
+#include <unistd.h>
+int main(void) {
+    pid_t child = fork();
+    if (child > 0) {
+        waitpid(child, NULL, 0);
+        _exit(0);
+    }
+    setsid();
+    if (fork() == 0) {
+        close(0), close(1), close(2);
+        sleep(3);
+    }
+    _exit(0);
+}
+"#;
+
+#[test]
+fn what_a_daemon_does_in_the_background_is_said_to_be_missing() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let at = dir.path();
+    support::built("cc", at, "daemon", DAEMON, &[]).expect("a compiler");
+    let out = run(at, &["record", "-o", "d", "--", "./daemon"]);
+    assert_eq!(out.status.code(), Some(0), "{}", said(&out));
+    let text = said(&out);
+    assert!(
+        text.contains("which the program had started, goes on") && text.contains("foreground"),
+        "{text}"
+    );
+    let out = run(at, &["diagnose", "-q", "d", "--json"]);
+    let report = String::from_utf8_lossy(&out.stdout);
+    assert!(
+        report.contains("as a daemon does: nothing of it is"),
+        "{report}"
+    );
+}
+
 #[test]
 fn one_process_is_recorded_with_its_own_exit_code() {
     let dir = tempfile::tempdir().expect("a temporary directory");

@@ -3,5 +3,6 @@
 pub mod align;
 pub mod close;
 pub mod finalize;
+pub mod stop;
 pub mod trace;
 pub mod tree;

@@ -6,6 +6,7 @@ pub mod exec;
 pub mod finish;
 pub mod guarded;
 pub mod init;
+pub mod itt;
 pub mod mpi;
 pub mod program;
 pub mod regions;

@@ -35,7 +35,7 @@ pub enum FormatError {
     )]
     UnknownLibrary(String),
     /// Somebody records it at this moment.
-    #[error("{path} is still being recorded (process {process}); wait for its end", path = .path.display())]
+    #[error("{path} is being recorded (process {process}), and no process has recorded anything yet; try again later", path = .path.display())]
     BeingRecorded {
         /// The run.
         path: PathBuf,

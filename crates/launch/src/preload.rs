@@ -63,6 +63,9 @@ pub fn collector_path() -> Result<PathBuf, LaunchError> {
 /// The collector records the process of this number as a program without MPI.
 const WITHOUT_MPI: &str = "HEADWATER_WITHOUT_MPI";
 
+/// The static part of ITT in a program opens the library that this names.
+const ITT: &str = "INTEL_LIBITTNOTIFY64";
+
 /// What the collector is asked for.
 #[derive(Clone, Debug, Default)]
 pub struct Asked {
@@ -117,6 +120,10 @@ pub fn with_collector(
         let collector = collector.map_or_else(collector_path, existing)?;
         if !is_one_name(&collector) {
             return Err(LaunchError::Unloadable(collector));
+        }
+        // Tasks of a program that uses Intel's ITT are regions, unless another tool is to have them.
+        if std::env::var_os(ITT).is_none() {
+            command.env(ITT, &collector);
         }
         let mut preload = collector.into_os_string();
         if let Some(before) = std::env::var_os("LD_PRELOAD").filter(|v| !v.is_empty()) {

@@ -8,7 +8,7 @@ pub use crate::account::{
 use crate::dependence::Link;
 use crate::psg::VertexKind;
 use crate::rank::RankSet;
-use crate::words::{self, Subject};
+use crate::words::{self, ScaleUnit, Subject};
 use serde::{Deserialize, Serialize};
 
 /// Version of the JSON that these types serialise to.
@@ -451,33 +451,19 @@ impl ScaleSummary {
         words::scale(self.ranks, self.threads_each)
     }
 
-    /// The scale as a figure.
-    pub fn figure(&self) -> String {
-        words::scale_figure(self.ranks, self.threads_each)
+    /// What the figures of some scales count.
+    pub fn unit(scales: &[Self]) -> ScaleUnit {
+        ScaleUnit::of(scales.iter().map(|s| (s.ranks, s.threads_each)))
     }
 
-    /// The scales of some runs as figures: all of them as `ranks×threads` if one of them is.
-    pub fn figures(scales: &[&Self]) -> Vec<String> {
-        let grid = scales
-            .iter()
-            .any(|s| s.ranks > 1 && s.threads_each.is_some());
-        let figure = |s: &&Self| match s.threads_each.filter(|_| grid) {
-            Some(threads) => format!("{}×{threads}", s.ranks),
-            None => s.figure(),
-        };
-        scales.iter().map(figure).collect()
-    }
-
-    /// What the figure counts.
-    pub fn unit(&self) -> &'static str {
-        words::scale_unit(self.ranks, self.threads_each)
+    /// The scale as a figure among others.
+    pub fn figure(&self, unit: ScaleUnit) -> String {
+        unit.figure(self.ranks, self.threads_each)
     }
 
     /// By how much the scale is larger than that of one thread: ranks times threads.
     pub fn size(&self) -> u32 {
-        self.ranks
-            .saturating_mul(self.threads_each.unwrap_or(1))
-            .max(1)
+        words::scale_size(self.ranks, self.threads_each)
     }
 
     /// The same of bare figures; 0 cores are unknown ones.
@@ -535,8 +521,13 @@ impl Diagnosis {
         }
     }
 
+    /// The scale that the figures of a cause are of.
+    pub fn scale_of(&self, cause: &Cause) -> Option<&ScaleSummary> {
+        self.scales.iter().rfind(|s| s.ranks == cause.scale)
+    }
+
     /// What is added from scale to scale: `ranks`, `threads` or both.
     pub fn added(&self) -> &'static str {
-        self.scales.last().map_or("ranks", ScaleSummary::unit)
+        ScaleSummary::unit(&self.scales).words()
     }
 }

@@ -17,6 +17,7 @@ mod account;
 pub mod dependence;
 pub mod diagnosis;
 pub mod excerpt;
+pub mod files;
 pub mod hash;
 pub mod interpreters;
 pub mod printable;

@@ -148,6 +148,12 @@ pub struct Header {
     pub clock_error_seconds: f64,
     /// Ranks whose data stop before `MPI_Finalize`.
     pub incomplete: Vec<Rank>,
+    /// Whether the program still ran when this was read: the data are those until then.
+    #[serde(default)]
+    pub still_running: bool,
+    /// A process that a program without MPI had started, as a daemon does, and that went on when the program ended.
+    #[serde(default)]
+    pub went_on: Option<u32>,
     /// Ranks that lost records because the disk was full.
     #[serde(default)]
     pub disk_full: Vec<Rank>,
@@ -167,6 +173,14 @@ pub struct Header {
     pub recordings: u32,
 }
 
+/// Counters of the kernel, in the order in which a sample has them, before those of the processor.
+pub const KERNEL_COUNTERS: [&str; 4] = [
+    "page_faults",
+    "context_switches",
+    "run_queue_ns",
+    "migrations",
+];
+
 /// A stretch of time in which every MPI event of every rank was recorded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -185,6 +199,17 @@ impl Header {
     /// Whether the program used MPI.
     pub fn uses_mpi(&self) -> bool {
         !self.mpi_library.is_empty() || self.ranks > 1
+    }
+
+    /// Says that the data stop before the program does; `None` if it has ended, or its recording has.
+    pub fn so_far(&self) -> Option<String> {
+        let goes_on = self.still_running && !self.incomplete.is_empty();
+        goes_on.then(|| {
+            format!(
+                "{} still runs: the figures are those of its first {:.1} s.",
+                self.name, self.wall_seconds
+            )
+        })
     }
 
     /// How often all ranks paused recording; `None` if some did more often than others. Ranks or scales can be compared

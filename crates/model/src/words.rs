@@ -97,21 +97,54 @@ pub fn scale(ranks: u32, threads: Option<u32>) -> String {
     }
 }
 
-/// The same as a figure: `4`, `8`, `2×4`.
-pub fn scale_figure(ranks: u32, threads: Option<u32>) -> String {
-    match threads {
-        None => ranks.to_string(),
-        Some(threads) if ranks == 1 => threads.to_string(),
-        Some(threads) => format!("{ranks}×{threads}"),
-    }
+/// By how much a scale is larger than that of one thread: ranks times threads.
+pub fn scale_size(ranks: u32, threads: Option<u32>) -> u32 {
+    ranks.saturating_mul(threads.unwrap_or(1)).max(1)
 }
 
-/// What the figure counts.
-pub fn scale_unit(ranks: u32, threads: Option<u32>) -> &'static str {
-    match threads {
-        None => "ranks",
-        Some(_) if ranks == 1 => "threads",
-        Some(_) => "ranks × threads",
+/// What the figures of scales that are shown together count.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ScaleUnit {
+    /// Ranks.
+    #[default]
+    Ranks,
+    /// Threads of one rank.
+    Threads,
+    /// Ranks, and threads of each.
+    Both,
+}
+
+impl ScaleUnit {
+    /// What tells some scales apart. Each is its ranks and the threads of each, where they are a part of the scale.
+    pub fn of(scales: impl IntoIterator<Item = (u32, Option<u32>)>) -> Self {
+        let (mut ranks, mut threads) = (false, false);
+        for (of_scale, each) in scales {
+            ranks |= of_scale > 1;
+            threads |= each.is_some();
+        }
+        match (ranks, threads) {
+            (_, false) => Self::Ranks,
+            (false, true) => Self::Threads,
+            (true, true) => Self::Both,
+        }
+    }
+
+    /// A scale as a figure: `4`, `8`, `2×4`.
+    pub fn figure(self, ranks: u32, threads: Option<u32>) -> String {
+        match (self, threads) {
+            (Self::Ranks, _) | (_, None) => ranks.to_string(),
+            (Self::Threads, Some(threads)) => threads.to_string(),
+            (Self::Both, Some(threads)) => format!("{ranks}×{threads}"),
+        }
+    }
+
+    /// What a figure counts.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Ranks => "ranks",
+            Self::Threads => "threads",
+            Self::Both => "ranks × threads",
+        }
     }
 }
 
@@ -226,6 +259,22 @@ mod tests {
     fn times_have_a_unit_that_fits() {
         let said = [2.3456, 0.1702, 33.8e-6, 1e-9, 0.0, f64::NAN].map(seconds);
         assert_eq!(said, ["2.35 s", "170 ms", "33.8 µs", "< 1 µs", "0 s", "–"]);
+    }
+
+    #[test]
+    fn scales_of_a_grid_are_all_written_as_pairs() {
+        let figures = |scales: &[(u32, Option<u32>)]| -> Vec<String> {
+            let unit = ScaleUnit::of(scales.iter().copied());
+            let figures = scales.iter().map(|s| unit.figure(s.0, s.1));
+            figures.chain([unit.words().to_string()]).collect()
+        };
+        assert_eq!(figures(&[(1, None), (4, None)]), ["1", "4", "ranks"]);
+        assert_eq!(
+            figures(&[(1, Some(1)), (1, Some(8))]),
+            ["1", "8", "threads"]
+        );
+        let grid = [(1, Some(2)), (2, Some(1)), (2, Some(2))];
+        assert_eq!(figures(&grid), ["1×2", "2×1", "2×2", "ranks × threads"]);
     }
 
     #[test]

@@ -8,8 +8,8 @@ use crate::source::source;
 use crate::style::{Tone, hang, paint, seconds, wrap};
 use crate::tables::location;
 use crate::text::TextOptions;
-use headwater_model::diagnosis::{Cause, CauseClass, Clock, Place, ScaleSummary};
-use headwater_model::words::Subject;
+use headwater_model::diagnosis::{Cause, CauseClass, Clock, Diagnosis, Place, ScaleSummary};
+use headwater_model::words::{ScaleUnit, Subject};
 
 /// Columns that a bar of ranks has at the most.
 const WIDEST: usize = 64;
@@ -49,14 +49,11 @@ pub fn cause_title(c: &Cause) -> String {
     format!("{}: {title}{}", c.class.words(), in_regions(&c.regions))
 }
 
-/// The text of cause number `number`; `run` is the one that its figures are of.
-pub fn cause(
-    c: &Cause,
-    number: usize,
-    subject: Subject,
-    run: Option<&ScaleSummary>,
-    options: &TextOptions<'_>,
-) -> String {
+/// The text of cause number `number` of a diagnosis.
+pub fn cause(c: &Cause, number: usize, d: &Diagnosis, options: &TextOptions<'_>) -> String {
+    let subject = d.subject();
+    // The scale that its figures are of.
+    let run = d.scale_of(c);
     let crowded = run.is_some_and(ScaleSummary::is_crowded);
     let (width, colour) = (options.width, options.color);
     let head = format!(
@@ -74,7 +71,7 @@ pub fn cause(
     out += &called_by(c, width);
     out += &by_rank(c, subject, crowded, width);
     out += &by_thread(c, subject, width);
-    out += &by_scale(c, run, width);
+    out += &by_scale(c, &d.scales, width);
     for e in &c.evidence {
         out += &hang(&e.text, width, "   · ", "     ");
     }
@@ -271,15 +268,13 @@ fn median(sorted: &[f64]) -> f64 {
 }
 
 /// A bar for each scale.
-fn by_scale(c: &Cause, run: Option<&ScaleSummary>, width: usize) -> String {
+fn by_scale(c: &Cause, scales: &[ScaleSummary], width: usize) -> String {
     let most = c.by_scale.iter().map(|s| s.1).fold(0.0, f64::max);
     let room = width.saturating_sub(56).clamp(4, 20);
-    let column = match run.and_then(|s| s.threads_each) {
-        None => "ranks".len(),
-        Some(_) => "threads".len(),
-    };
+    let counted = ScaleSummary::unit(scales);
+    let unit = counted.words();
     let mut out = String::new();
-    for (i, (ranks, mean, largest)) in c.by_scale.iter().enumerate() {
+    for (i, (size, mean, largest)) in c.by_scale.iter().enumerate() {
         let label = if i == 0 { "by scale" } else { "" };
         // A place that was not seen at a scale has no bar there, and no zero.
         let figures = if *largest > 0.0 {
@@ -287,16 +282,18 @@ fn by_scale(c: &Cause, run: Option<&ScaleSummary>, width: usize) -> String {
         } else {
             "not seen".to_string()
         };
-        // In a grid, the figure is that of all threads together.
-        let of_threads = run.is_some_and(|s| s.threads_each.is_some());
-        let unit = match (of_threads, *ranks) {
-            (false, 1) => "rank",
-            (false, _) => "ranks",
-            (true, 1) => "thread",
-            (true, _) => "threads",
+        // Scales that cannot be compared with the last one are left out.
+        let all = scales.len() == c.by_scale.len();
+        let figure = match scales.get(i).filter(|_| all) {
+            Some(scale) => scale.figure(counted),
+            None => size.to_string(),
         };
-        let bar = bar(*mean, most, room);
-        out += &format!("   {label:<9} {ranks:>6} {unit:<column$} {bar:<room$} {figures}\n");
+        let unit = match *size {
+            1 if counted != ScaleUnit::Both => unit.trim_end_matches('s'),
+            _ => unit,
+        };
+        let (bar, column) = (bar(*mean, most, room), counted.words().chars().count());
+        out += &format!("   {label:<9} {figure:>6} {unit:<column$} {bar:<room$} {figures}\n");
     }
     out
 }

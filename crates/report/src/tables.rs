@@ -6,7 +6,7 @@
 use crate::style::{Tone, UNKNOWN, paint, percent, seconds, shorten, wrap};
 use comfy_table::{CellAlignment, Table, presets};
 use headwater_model::diagnosis::{Cause, Diagnosis, Place, ScaleSummary, Scaling};
-use headwater_model::words::{self, Subject};
+use headwater_model::words::{self, ScaleUnit, Subject};
 
 /// The mark that efficiencies are held against.
 pub const ACCEPTED: f64 = 0.8;
@@ -39,16 +39,17 @@ fn figure(value: Option<f64>) -> String {
 pub fn efficiencies(d: &Diagnosis, width: usize) -> String {
     let fit = (width.saturating_sub(NAMES) / SCALE).max(1);
     let blocks = d.scales.chunks(fit);
-    let blocks: Vec<String> = blocks.map(|scales| block(scales, d.subject())).collect();
+    let unit = ScaleSummary::unit(&d.scales);
+    let block = |scales| block(scales, unit, d.subject());
+    let blocks: Vec<String> = blocks.map(block).collect();
     blocks.join("\n")
 }
 
-fn block(scales: &[ScaleSummary], subject: Subject) -> String {
+fn block(scales: &[ScaleSummary], unit: ScaleUnit, subject: Subject) -> String {
     let mut table = plain();
-    let unit = scales.last().map_or("ranks", ScaleSummary::unit);
-    let mut head = vec![unit.to_string()];
-    let figures = ScaleSummary::figures(&scales.iter().collect::<Vec<_>>());
-    head.extend(figures.into_iter().map(|figure| figure + "  "));
+    let mut head = vec![unit.words().to_string()];
+    let figures = scales.iter().map(|s| s.figure(unit));
+    head.extend(figures.map(|figure| figure + "  "));
     table.set_header(head);
     type Get = fn(&ScaleSummary) -> Option<f64>;
     let rows: [(&str, Get); 14] = [

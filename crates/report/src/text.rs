@@ -53,8 +53,7 @@ pub fn text(d: &Diagnosis, options: &TextOptions<'_>) -> String {
         out += &tables::causes(&d.causes, d.subject(), options.width, colour);
         for (i, c) in d.causes.iter().take(options.top).enumerate() {
             out.push('\n');
-            let run = d.scales.iter().rfind(|s| s.ranks == c.scale);
-            out += &cause(c, i + 1, d.subject(), run, options);
+            out += &cause(c, i + 1, d, options);
         }
         let more = d.causes.len().saturating_sub(options.top);
         if more > 0 {

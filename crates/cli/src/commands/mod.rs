@@ -18,6 +18,7 @@ mod run;
 mod schema;
 mod show;
 mod simulate;
+mod stop;
 mod structure;
 mod view;
 
@@ -38,6 +39,7 @@ pub fn run(args: Args) -> Outcome {
             record::command(&args, quiet)
         }
         Command::Exec(args) => record::exec(&args),
+        Command::Stop { runs } => stop::command(&runs, quiet),
         Command::Diagnose(args) => diagnose::command(&args, quiet),
         Command::View(args) => view::command(&args, quiet),
         Command::Analyse(args) => analyse::command(&args, quiet),
@@ -84,6 +86,7 @@ fn json(command: &Command) -> Option<&Json> {
         | Command::Header { .. }
         | Command::Man(_)
         | Command::Schema { .. }
+        | Command::Stop { .. }
         | Command::View(_) => None,
     }
 }

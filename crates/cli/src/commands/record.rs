@@ -197,6 +197,9 @@ pub fn command(args: &RecordArgs, quiet: bool) -> Outcome {
     }
 }
 
+/// An exit code above this one is that of a program that a signal ended.
+const SIGNALS: u8 = 128;
+
 /// Characters in which ranks are named.
 const WHO: usize = 40;
 
@@ -253,7 +256,11 @@ pub fn summary(recorded: &Recorded) -> String {
     let cut_off = h.incomplete.iter().filter(|r| !gone.contains(**r));
     let cut_off: RankSet = cut_off.copied().collect();
     if !cut_off.is_empty() && !h.uses_mpi() {
-        line += "; a signal ended the program, or something else that it did not do by itself, so what is known of it stops at its last sample";
+        line += match recorded.ended.code > SIGNALS {
+            true => "; a signal ended the program",
+            false => "; the program ended in a way that the collector does not see",
+        };
+        line += ", so what is known of it stops at its last sample";
     } else if !cut_off.is_empty() {
         let who = words::ranks(&cut_off, h.ranks, WHO);
         line +=
@@ -262,6 +269,11 @@ pub fn summary(recorded: &Recorded) -> String {
     if !gone.is_empty() {
         let who = words::ranks(&gone, h.ranks, WHO);
         line += &format!("; nothing was recorded of {who}");
+    }
+    if let Some(process) = h.went_on {
+        line += &format!(
+            "; process {process}, which the program had started, goes on, and nothing of it is recorded: if it is a daemon, start it with the option that keeps it in the foreground"
+        );
     }
     if let Some(why) = disk_full(&recorded.run) {
         line += &format!("; {why}");

@@ -20,6 +20,12 @@ pub fn close() {
     let stopped = recording::take_stopped();
     resources::end();
     thread::settle();
+    let paused = pause::used();
+    // What follows is ours, not the program's.
+    with_spool(|spool| {
+        sum_up(spool.header(), paused);
+        Some(())
+    });
     if stopped {
         say("A rank's memory ran out, and from then on nothing was recorded of it.");
     }
@@ -31,10 +37,8 @@ pub fn close() {
     say_of_children();
     resources::count_open_files();
     let (allowed, cores) = usage::affinity();
-    let paused = pause::used();
     with_spool(|spool| {
         let header = spool.header();
-        sum_up(header, paused);
         // Programs bind themselves after MPI_Init as well.
         header.cpus_allowed = allowed;
         header.cpus = [0; 256];
@@ -52,7 +56,7 @@ fn note_full_disk(header: &mut FileHeader) {
 }
 
 /// Writes what the process used into the header, without what it used in pauses.
-fn sum_up(header: &mut FileHeader, paused: Used) {
+pub fn sum_up(header: &mut FileHeader, paused: Used) {
     header.end_ns = clock::now();
     let before = Used {
         cpu_ns: header.before_init_cpu_ns,

@@ -137,10 +137,10 @@ fn begin_recording() {
     thread::start();
 }
 
-/// The program calls MPI after all: it opened the library while it runs.
+/// The program opened an MPI library while it ran. Calls by functions that it looked up there do not come to us.
 pub fn met_mpi() {
     process_spool::say(
-        "The program loaded MPI while it ran, and its calls of MPI were not recorded; start it with the launcher of its MPI library: headwater record -- mpirun -n 1 ./app",
+        "The program loaded MPI while it ran, and its calls of MPI were not recorded; if it calls any, start it with the launcher of its MPI library: headwater record -- mpirun -n 1 ./app",
     );
 }
 
@@ -174,7 +174,12 @@ static END: extern "C" fn() = end;
 extern "C" fn end() {
     // A signal handler that calls `exit` may have interrupted a thread of ours that holds the spool.
     if is_recorded() && recording::to_be_ended() && process_spool::is_free_soon() {
-        let _ = std::panic::catch_unwind(close::close);
+        let _ = std::panic::catch_unwind(|| {
+            if uses_mpi() {
+                met_mpi();
+            }
+            close::close();
+        });
     }
 }
 

@@ -4,12 +4,14 @@
 //! counts the sample, without allocation, lock or system call that can block. Signals that are not from our event or
 //! timer go to the program's own handler.
 
+use crate::end::stop;
 use crate::guest::recording::RECORDING;
 use crate::sampling::{
     counters,
     rate::REDRAW,
     signal::{from_a_timer, pass_on},
 };
+use crate::storage::process_spool;
 use crate::threads::{
     birth,
     futex::Place,
@@ -35,9 +37,12 @@ pub unsafe extern "C" fn handler(
         if t.is_none() && !from_a_timer(info) {
             pass_on(number, info, context);
         } else if let Some(t) = t {
+            stop::look();
             // Signals in a pause must not lower the rate of samples after it.
             if pause::is_on() {
                 t.sampler.next_period();
+            } else if process_spool::has_stopped() {
+                t.sampler.halt();
             } else {
                 t.sampler.end_shortened();
             }

@@ -95,6 +95,13 @@ pub fn note_own_read(bytes: libc::c_long) {
     sum.fetch_add(bytes.max(0) as u64, Ordering::Relaxed);
 }
 
+/// Begins to count them: a child that records has counters of its own.
+pub fn forget_own_reads() {
+    OWN_READS
+        .iter()
+        .for_each(|sum| sum.store(0, Ordering::Relaxed));
+}
+
 /// The contents of a file whose path ends with NUL, as far as they fit into `room`; nothing if it cannot be read.
 /// Neither allocates nor locks.
 pub fn contents<'r>(path: &[u8], room: &'r mut [u8]) -> &'r [u8] {

@@ -7,16 +7,9 @@
 use crate::guest::descriptors::{self, For, Refused};
 use crate::guest::usage;
 use crate::storage::process_spool;
+use headwater_model::run::KERNEL_COUNTERS as KERNEL;
 use std::mem::MaybeUninit;
 use std::sync::atomic::{AtomicU32, Ordering};
-
-/// Counters of the kernel, in the order of a sample.
-const KERNEL: [&str; 4] = [
-    "page_faults",
-    "context_switches",
-    "run_queue_ns",
-    "migrations",
-];
 
 /// An event of `perf_event_open`: name, type, number.
 pub struct Event(pub &'static str, pub u32, pub u64);

@@ -41,6 +41,7 @@ const HALVINGS: u32 = 3;
 /// The kernel's count of the thread's CPU time, nanoseconds.
 const CPU_TIME: Event = Event("task_clock", 1, 1);
 const IOC_PERIOD: libc::c_ulong = 0x4008_2404;
+const IOC_DISABLE: libc::c_ulong = 0x2401;
 
 /// The shortest first period of a thread that continues the period of earlier threads, nanoseconds.
 const LEAST_LEFT: u64 = 20_000;
@@ -205,6 +206,16 @@ impl SamplerState {
     pub fn end_shortened(&mut self) {
         if std::mem::take(&mut self.shortened) && self.event >= 0 {
             self.set_period();
+        }
+    }
+
+    /// No further signals come. For the signal handler.
+    pub fn halt(&self) {
+        if self.event >= 0 {
+            // SAFETY: our own event, and no argument that is read.
+            unsafe { libc::ioctl(self.event, IOC_DISABLE as _, 0) };
+        } else if !self.timer.is_null() {
+            self.set_timer(0, 0);
         }
     }
 

@@ -2,7 +2,7 @@
 
 use crate::guest::{clock, uncancelled};
 use crate::storage::spool::Spool;
-use headwater_format::spool::layout::{self, FileHeader, put_text};
+use headwater_format::spool::layout::{self, FileHeader, STOP_DONE, put_text};
 use headwater_model::hash::mix2;
 use std::sync::atomic::{AtomicPtr, Ordering};
 use std::sync::{Mutex, TryLockError};
@@ -16,6 +16,11 @@ pub fn with_spool<T>(f: impl FnOnce(&mut Spool) -> Option<T>) -> Option<T> {
     SPOOL.lock().ok()?.as_mut().and_then(f)
 }
 
+/// The same for a signal handler, which may have interrupted the thread that has the spool: then nothing is run.
+pub fn try_with_spool<T>(f: impl FnOnce(&mut Spool) -> Option<T>) -> Option<T> {
+    SPOOL.try_lock().ok()?.as_mut().and_then(f)
+}
+
 /// Its header; null if there is none.
 static HEADER: AtomicPtr<FileHeader> = AtomicPtr::new(std::ptr::null_mut());
 
@@ -23,6 +28,26 @@ static HEADER: AtomicPtr<FileHeader> = AtomicPtr::new(std::ptr::null_mut());
 /// fields of their own.
 pub fn header() -> *mut FileHeader {
     HEADER.load(Ordering::Acquire)
+}
+
+/// What `headwater stop` has written into the header, or the process when it did as asked.
+fn stop() -> u64 {
+    let header = header();
+    if header.is_null() {
+        return 0;
+    }
+    // SAFETY: the header is in our mapping, which is there until the process ends. Another process writes this word.
+    unsafe { (&raw const (*header).stop).read_volatile() }
+}
+
+/// Whether `headwater stop` has asked this process to end its recording, also if it has done so.
+pub fn is_asked_to_stop() -> bool {
+    stop() != 0
+}
+
+/// Whether this process has ended its recording because it was asked to.
+pub fn has_stopped() -> bool {
+    stop() == STOP_DONE
 }
 
 /// Whether nobody has the spool, or whoever has it gives it back soon. A signal handler may have interrupted the thread

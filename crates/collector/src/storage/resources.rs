@@ -4,7 +4,7 @@
 //! a signal handler. Files are the exception: they are counted where the program opens them, and at an ordinary end.
 
 use crate::guest::{clock, usage};
-use crate::storage::process_spool::with_spool;
+use crate::storage::process_spool::{has_stopped, with_spool};
 use crate::storage::spool::Spool;
 use headwater_format::spool::layout::{Resource, ResourceRow, ZONE_NAME, put_text};
 use std::path::{Path, PathBuf};
@@ -114,6 +114,7 @@ pub fn begin(spool: &mut Spool) -> Option<()> {
         table.push(row)?;
     }
     let first = std::ptr::from_mut(table.get(0)?);
+    usage::forget_own_reads();
     each(first, |row, now| {
         (row.begin, row.at_ns[0]) = (now.unwrap_or(0), clock::now());
         // A counter that could not be read now has no growth.
@@ -126,10 +127,11 @@ pub fn begin(spool: &mut Spool) -> Option<()> {
 /// In [`ResourceRow::ended`]: it could not be read at the begin.
 const UNREADABLE: u32 = 2;
 
-/// Reads the counters at the end. Neither allocates nor locks.
+/// Reads the counters at the end. Neither allocates nor locks. If recording was ended before the program, they were read
+/// then.
 pub fn end() {
     let first = FIRST.load(Ordering::Acquire);
-    if first.is_null() {
+    if first.is_null() || has_stopped() {
         return;
     }
     each(first, |row, now| {

@@ -68,7 +68,8 @@ pub struct Before(Waiting);
 #[derive(Clone, Copy)]
 pub struct Task {
     before: Now,
-    start: u64,
+    /// When it began, and how long the thread had waited for others until then.
+    start: (u64, u64),
 }
 
 impl RegionState {

@@ -9,10 +9,13 @@
 //! The total time of all pauses must be known at any moment and to any thread, without a lock. While recording is on,
 //! this sum does not change. While it is paused, the clock minus the sum does not change. So one word is enough for
 //! both.
+//!
+//! `headwater stop` ends a recording by a pause that the program does not end (`end/stop.rs`).
 
 use crate::guest::{clock, recording::RECORDING, usage::Used};
 use crate::storage::process_spool;
 use crate::threads::thread::{self, Caller};
+use headwater_format::spool::layout::FileHeader;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// While on: twice the nanoseconds paused until now. While paused: twice the clock minus those, plus 1.
@@ -98,7 +101,7 @@ pub fn control(level: i32, id: u16, from: Caller) {
     }
     match (level, is_on()) {
         (0, true) => thread::begin_pause(from, id),
-        (1, false) => thread::go_on(from, id),
+        (1, false) if !process_spool::is_asked_to_stop() => thread::go_on(from, id),
         (2, _) => {
             thread::count_what_is_held_back();
             process_spool::with_spool(|spool| spool.write_out());
@@ -109,36 +112,50 @@ pub fn control(level: i32, id: u16, from: Caller) {
 
 /// Pauses or resumes. Returns whether it did, and the clock then.
 pub fn switch(on: bool) -> (bool, u64) {
-    let mut now = clock::now();
-    let done = process_spool::with_spool(|spool| {
-        let state = PauseState::now();
-        if state.is_on() == on {
-            return None;
-        }
-        // Another thread may have switched while this one waited.
-        now = clock::now();
+    let before = clock::now();
+    let switched = process_spool::with_spool(|spool| {
         let header = spool.header();
-        if on {
-            PAUSED.set(used_so_far());
-            header.paused_ns = state.paused(now);
-            header.paused_since_ns = 0;
-        } else {
-            BEFORE.set(Used::now());
-            header.pauses += 1;
-            header.paused_since_ns = now;
-        }
-        STATE.store(state.switched(now).0, Ordering::Release);
-        // Another thread may switch right afterwards, and the threads' totals must be switched in the same order.
-        thread::pause_totals(on);
-        Some(())
+        let now = switch_in(header, on)?;
+        header.pauses += u64::from(!on);
+        Some(now)
     });
-    (done.is_some(), now)
+    (switched.is_some(), switched.unwrap_or(before))
 }
 
-/// What the process used in all pauses. Ends a pause that still lasts.
+/// Pauses or resumes, and returns the clock then; `None` if that changes nothing. The caller has the spool, whose header
+/// this is. Neither allocates nor locks.
+fn switch_in(header: &mut FileHeader, on: bool) -> Option<u64> {
+    let state = PauseState::now();
+    if state.is_on() == on {
+        return None;
+    }
+    // Another thread may have switched while this one waited for the spool.
+    let now = clock::now();
+    if on {
+        PAUSED.set(used_so_far());
+        header.paused_ns = state.paused(now);
+        header.paused_since_ns = 0;
+    } else {
+        BEFORE.set(Used::now());
+        header.paused_since_ns = now;
+    }
+    STATE.store(state.switched(now).0, Ordering::Release);
+    // Another thread may switch right afterwards, and the threads' totals must be switched in the same order.
+    thread::pause_totals(on);
+    Some(now)
+}
+
+/// Begins a pause that is not the program's, so it is not counted as one. The caller has the spool.
+pub fn begin_last(header: &mut FileHeader) {
+    let _ = switch_in(header, false);
+}
+
+/// What the process used in all pauses. Ends a pause that still lasts, unless it is the one that ended the recording.
 pub fn used() -> Used {
-    switch(true);
-    PAUSED.get()
+    if !process_spool::has_stopped() {
+        switch(true);
+    }
+    used_so_far()
 }
 
 /// What the process has used in all pauses until now. Neither allocates nor locks.

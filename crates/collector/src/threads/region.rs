@@ -4,8 +4,7 @@
 //! as the runtime reports that all threads are through, the thread that began the region counts how long each one
 //! waited: until then none of them can go on.
 
-use crate::guest::meter::Spent;
-use crate::threads::team::Arrival;
+use crate::threads::team::{Arrival, Work};
 use headwater_call_path::{NONE, Origin};
 use headwater_format::spool::layout::ContextRow;
 use std::cell::UnsafeCell;
@@ -188,11 +187,11 @@ impl Region {
     }
 
     /// A task was done after a part, until `now`.
-    pub fn worked(&self, part: &Part, wall: u64, spent: Spent, now: u64) {
+    pub fn worked(&self, part: &Part, work: Work, now: u64) {
         // SAFETY: the part of the calling thread; its team has not met as long as the thread does tasks.
         let own = unsafe {
             let arrival = &mut *part.arrival.get();
-            arrival.worked(wall, spent);
+            arrival.worked(work);
             arrival.own
         };
         self.longest_to_end.fetch_max(own, Ordering::Relaxed);

@@ -167,6 +167,15 @@ impl Teams {
     }
 }
 
+/// What a thread did in a task, with the tasks that it did while it waited there for others.
+#[derive(Clone, Copy)]
+pub struct Work {
+    wall: u64,
+    spent: Spent,
+    /// The part of it that it waited for others.
+    locked: u64,
+}
+
 /// A thread's arrival at a point where its team meets.
 #[derive(Clone, Copy)]
 pub struct Arrival {
@@ -194,7 +203,12 @@ impl Arrival {
 
     /// The thread has worked after its arrival, for example on tasks while its team waits. This counts as if it had
     /// arrived later.
-    pub fn worked(&mut self, wall: u64, spent: Spent) {
+    pub fn worked(&mut self, work: Work) {
+        let Work {
+            wall,
+            spent,
+            locked,
+        } = work;
         self.at += wall;
         self.own += wall.saturating_sub(spent.runq);
         // SAFETY: as in `wait_until`, of the thread that arrived.
@@ -203,6 +217,7 @@ impl Arrival {
             row.cpu_ns += spent.cpu;
             row.runq_ns += spent.runq;
             row.blocked_ns += spent.blocked;
+            row.locked_ns += locked;
         }
     }
 
@@ -317,21 +332,29 @@ impl Thread {
         self.barrier_leave(last);
     }
 
-    /// A task begins while the team waits: the time since the last look was waiting. Returns the clock.
-    pub fn task_begin(&mut self) -> u64 {
+    /// A task begins while the team waits: the time since the last look was waiting. Returns the clock, and how long the
+    /// thread has waited for others until now.
+    pub fn task_begin(&mut self) -> (u64, u64) {
         let now = clock::now();
         self.undisturbed(|t| t.skip(now));
-        now
+        (now, self.teams.locked)
     }
 
     /// A task that began at `start` has ended. Returns the clock and what the task used.
-    pub fn task_end(&mut self, start: u64) -> (u64, Spent) {
+    pub fn task_end(&mut self, (start, locked): (u64, u64)) -> (u64, Work) {
         let now = clock::now();
+        let wall = now.saturating_sub(start);
         let spent = self.undisturbed(|t| {
             t.teams.looked = now;
-            t.spent_until(now, now.saturating_sub(start))
+            t.spent_until(now, wall)
         });
-        (now, spent)
+        let locked = self.teams.locked - locked;
+        let work = Work {
+            wall,
+            spent,
+            locked,
+        };
+        (now, work)
     }
 
     /// Begins to measure again: what was used since the last look belongs to no team.

@@ -7,6 +7,7 @@ mod counts;
 mod every;
 mod faults;
 mod files;
+mod itt;
 mod library;
 mod messages;
 mod onesided;

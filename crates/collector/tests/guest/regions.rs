@@ -12,7 +12,7 @@ const INCLUDE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/include");
 const LONG: &str = "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx";
 
 /// The regions of a context, outermost first.
-fn around(run: &Run, ctx: CtxId) -> Vec<&str> {
+pub fn around(run: &Run, ctx: CtxId) -> Vec<&str> {
     let at = |ctx: CtxId| ctx.index().and_then(|i| run.contexts.get(i));
     let path = std::iter::successors(at(ctx), |c| at(c.parent));
     let modules = path.filter_map(|c| run.modules.get(c.module as usize));
@@ -22,7 +22,7 @@ fn around(run: &Run, ctx: CtxId) -> Vec<&str> {
 }
 
 /// The rows of a region on a rank.
-fn of<'r>(run: &'r Run, rank: u32, name: &'r str) -> Vec<&'r Region> {
+pub fn of<'r>(run: &'r Run, rank: u32, name: &'r str) -> Vec<&'r Region> {
     let all = run.regions.iter();
     all.filter(|r| r.rank == rank && run.region_name(r) == Some(name))
         .collect()

@@ -56,7 +56,7 @@ pub(super) const RATIOS: [Ratio; 7] = [
         "cache_misses",
         "busy",
         LINE * 1e-9,
-        "GB from memory per second of computation, at the least",
+        "GB from memory per second of a thread's computation, at the least",
     ),
 ];
 

@@ -23,10 +23,10 @@ pub fn workers(run: &Run) -> impl Iterator<Item = &ThreadInfo> {
     run.threads.iter().filter(known)
 }
 
-/// Threads of teams, of a run whose threads are a part of its scale: they want a core each, also where serial parts and
+/// Threads of teams, of a program without MPI: they want a core each, also where serial parts and
 /// locks leave them little to do.
 fn members(run: &Run) -> FxHashSet<(u32, u16)> {
-    if run.header.threads_asked.is_none() && run.header.uses_mpi() || !run.calls.is_empty() {
+    if !run.is_without_mpi() {
         return FxHashSet::default();
     }
     let mut teams: FxHashMap<(u32, CtxId), FxHashSet<u16>> = FxHashMap::default();

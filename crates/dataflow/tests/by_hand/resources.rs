@@ -275,3 +275,30 @@ fn loops_weigh_as_much_as_they_compute() {
             .is_empty()
     );
 }
+
+#[test]
+fn ratios_are_of_ranks_with_counters_and_unknown_ranks_have_no_sum() {
+    let mut run = whole(2);
+    run.header.counters = vec!["page_faults".into(), "instructions".into(), "cycles".into()];
+    run.header.threads_asked = Some(4);
+    for sample in &mut run.samples {
+        // Rank 1 had no cycles.
+        sample.counters = [7, 100, if sample.rank == 0 { 50 } else { 0 }].into();
+    }
+    run.usage[1].read_bytes = None;
+    let runs = recorded(vec![run]);
+    let counters = table("used-counters", &runs);
+    let of = |what: &str, columns: &[&str]| -> Vec<f64> {
+        let named = counters.column("what").expect("names");
+        let at = named.iter().position(|n| **n == Item::from(what));
+        numbers(&row(&counters, at.expect("a row"), columns))
+    };
+    assert_eq!(of("instructions per cycle", &["total"]), [2.0]);
+    assert_eq!(of("instructions", &["threads"]), [4.0]);
+    assert!(of("instructions", &["total"])[0] > 0.0);
+    let cycles = of("cycles", &["total", "most_rank"]);
+    assert!(cycles[0].is_nan() && cycles[1] == 0.0, "{cycles:?}");
+    let files = table("used-files", &runs);
+    let read = numbers(&row(&files, 0, &["total", "most"]));
+    assert!(read[0].is_nan() && read[1] > 0.0, "{read:?}");
+}

@@ -61,9 +61,11 @@ pub fn notes(scales: &[Scale]) -> Vec<String> {
             times.collect::<Vec<_>>().join(", ")
         ));
     }
+    let so_far = |s: &&Scale| s.run().header.so_far();
+    out.extend(scales.iter().filter_map(|s| so_far(&s)));
     let incomplete: Vec<String> = scales
         .iter()
-        .filter(|s| !s.run().header.incomplete.is_empty())
+        .filter(|s| !s.run().header.incomplete.is_empty() && so_far(s).is_none())
         .map(|s| {
             let ranks: headwater_model::RankSet =
                 s.run().header.incomplete.iter().copied().collect();

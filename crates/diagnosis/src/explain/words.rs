@@ -52,9 +52,9 @@ fn opening(scales: &[ScaleSummary], scaling: Option<Scaling>) -> Option<String> 
     let (first, last) = (scales.first()?, scales.last()?);
     let speed = first.model_seconds / last.model_seconds.max(1e-12);
     let times = f64::from(last.size()) / f64::from(first.size());
-    let mut ends = ScaleSummary::figures(&[first, last]).into_iter();
-    let (from, to) = (ends.next()?, ends.next()?);
-    let unit = last.unit();
+    let counted = ScaleSummary::unit(scales);
+    let [from, to] = [first, last].map(|s| s.figure(counted));
+    let unit = counted.words();
     Some(match scaling {
         Some(Scaling::Strong) => format!(
             "From {from} to {to} {unit} the program becomes {speed:.2} times as fast, of {times:.0} times possible."

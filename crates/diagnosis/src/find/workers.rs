@@ -8,11 +8,34 @@ use crate::measure::inclusive::Inclusive;
 use crate::measure::scale::Scale;
 use crate::measure::useful;
 use headwater_dataflow::numbers::stats;
-use headwater_graph::{Pag, TopDown, sum_rows};
+use headwater_graph::{Pag, ThreadTime, ThreadView, TopDown, sum_rows};
 use headwater_model::words;
+use std::collections::BTreeMap;
 
 /// Share of a cause's seconds that waiting for threads, beyond that of other ranks, must be.
 const MOST: f64 = 0.5;
+
+/// The times of the thread of each rank that computes longest, of those that call no MPI: where all have a core, the others
+/// are done before it. The sum of all threads would show what many share.
+fn longest(threads: &ThreadView) -> impl Iterator<Item = &ThreadTime> {
+    let is_worker = |t: &&ThreadTime| !threads.calls_mpi(t.rank, t.thread);
+    let mut sums: BTreeMap<(u32, u16), f64> = BTreeMap::new();
+    for t in threads.times.iter().filter(is_worker) {
+        *sums.entry((t.rank, t.thread)).or_default() += t.cpu;
+    }
+    let mut most: BTreeMap<u32, (u16, f64)> = BTreeMap::new();
+    for ((rank, thread), cpu) in sums {
+        let longest = most.entry(rank).or_insert((thread, cpu));
+        if cpu > longest.1 {
+            *longest = (thread, cpu);
+        }
+    }
+    let all = threads.times.iter();
+    all.filter(move |t| {
+        most.get(&t.rank)
+            .is_some_and(|(thread, _)| *thread == t.thread)
+    })
+}
 
 /// Brings causes in which ranks mostly wait for their threads to where those compute.
 pub fn bring_there(pag: &Pag, scale: &Scale, mut found: Vec<Candidate>) -> Vec<Candidate> {
@@ -38,11 +61,7 @@ pub fn bring_there(pag: &Pag, scale: &Scale, mut found: Vec<Candidate>) -> Vec<C
         if slept <= MOST * c.cost {
             continue;
         }
-        let threads = &scale.view().threads;
-        let of_worker = threads
-            .times
-            .iter()
-            .filter(|t| !threads.calls_mpi(t.rank, t.thread));
+        let of_worker = longest(&scale.view().threads);
         let entries = of_worker.map(|t| (t.vertex, t.rank as usize, t.cpu));
         let times = Inclusive::of_columns(pag, scale.p as usize, entries);
         let vertex = times.descend(pag, TopDown::ROOT, beyond);
@@ -57,11 +76,47 @@ pub fn bring_there(pag: &Pag, scale: &Scale, mut found: Vec<Candidate>) -> Vec<C
                     " on each of these ranks"
                 },
             ));
-            c.vertex = vertex;
             let own = |row: &[f64]| stats::mean_of(row, &c.ranks);
-            let same = times.same_place(pag, vertex, own);
-            c.twins = same.into_iter().filter(|v| *v != vertex).collect();
+            let mut same = times.in_recursion(pag, vertex, own);
+            if same.is_empty() {
+                same = times.same_place(pag, vertex, own);
+            }
+            c.vertex = same.first().copied().unwrap_or(vertex);
+            c.twins = same.into_iter().skip(1).collect();
         }
     }
     found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slow_stage_is_waited_for_and_not_what_many_share() {
+        let time = |vertex, rank, thread, cpu| ThreadTime {
+            vertex,
+            rank,
+            thread,
+            cpu,
+            blocked: 0.0,
+        };
+        let view = ThreadView {
+            times: vec![
+                // The writer, and three filters.
+                time(7, 0, 1, 0.6),
+                time(8, 0, 1, 0.3),
+                time(5, 0, 2, 0.5),
+                time(5, 0, 3, 0.5),
+                time(5, 0, 4, 0.5),
+                // A thread that calls MPI is waited for there.
+                time(9, 0, 5, 4.0),
+                time(5, 1, 2, 0.1),
+            ],
+            callers: vec![(0, 5)],
+            ..ThreadView::default()
+        };
+        let found: Vec<_> = longest(&view).map(|t| (t.vertex, t.rank)).collect();
+        assert_eq!(found, [(7, 0), (8, 0), (5, 1)]);
+    }
 }

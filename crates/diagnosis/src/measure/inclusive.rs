@@ -1,7 +1,10 @@
 //! Time of vertices with everything inside them, over ranks, and the descent to the vertex that has most of it.
 
+use crate::measure::places::is_named;
+use headwater_dataflow::numbers::stats;
 use headwater_graph::{Pag, RankRows, RunView, TopDown, VertexIx};
 use headwater_model::psg::VertexKind;
+use rustc_hash::FxHashMap;
 
 /// Inclusive seconds by vertex and rank.
 pub struct Inclusive {
@@ -191,6 +194,53 @@ impl Inclusive {
                 _ => return settle(pag, here),
             }
         }
+    }
+
+    /// The smallest place inside the recursive function `v` with enough of its weight, on all levels of the recursion
+    /// together: each level alone has little. The heaviest vertex comes first; none if `v` is not recursive, or no place
+    /// has so much.
+    pub fn in_recursion(
+        &self,
+        pag: &Pag,
+        v: VertexIx,
+        weigh: impl Fn(&[f64]) -> f64,
+    ) -> Vec<VertexIx> {
+        let weight = |v: VertexIx| self.row(v).map_or(0.0, &weigh);
+        let is_copy = |other: VertexIx| other != v && pag.top.is_same_place(v, other);
+        if !pag.inside(v).any(is_copy) {
+            return Vec::new();
+        }
+        let depth = |v: VertexIx| pag.top.ancestors(v).count();
+        let mut places: Vec<(f64, Vec<VertexIx>)> = Vec::new();
+        let mut of_site: FxHashMap<(u32, u32, u32), usize> = FxHashMap::default();
+        for u in pag.inside(v).filter(|u| *u != v && is_named(pag, *u)) {
+            let around = pag.top.ancestors(u).skip(1);
+            let mut around = around.take_while(|a| *a != v);
+            let is_inner = around.any(|a| pag.top.is_same_place(a, u));
+            let vertex = pag.top.get(u);
+            if is_inner || vertex.function == u32::MAX || is_body(pag, u) || is_copy(u) {
+                continue;
+            }
+            let site = (vertex.module, vertex.function, vertex.psg);
+            let at = *of_site.entry(site).or_insert(places.len());
+            if at == places.len() {
+                places.push((0.0, Vec::new()));
+            }
+            if let Some((sum, copies)) = places.get_mut(at) {
+                *sum += weight(u);
+                copies.push(u);
+            }
+        }
+        let least = DESCEND * weight(v);
+        places.retain(|(sum, _)| *sum > 0.0 && *sum >= least);
+        let inner = |copies: &[VertexIx]| copies.iter().map(|u| depth(*u)).max();
+        let smallest = places.into_iter().min_by(|a, b| {
+            let size = |sum: f64| stats::ticks(sum);
+            (size(a.0).cmp(&size(b.0))).then_with(|| inner(&b.1).cmp(&inner(&a.1)))
+        });
+        let mut copies = smallest.map_or_else(Vec::new, |s| s.1);
+        copies.sort_by(|a, b| weight(*b).total_cmp(&weight(*a)).then(a.cmp(b)));
+        copies
     }
 
     /// Subtracts from `v`, what is inside it and everything around it the part of the `other` seconds there that ranks

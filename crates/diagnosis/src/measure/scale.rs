@@ -17,7 +17,8 @@ use headwater_dataflow::run::{Recorded, period, threads};
 use headwater_graph::{Key, Pag, RunView, TeamStretch, TopDown, VertexIx, sum_rows};
 use headwater_model::diagnosis::ScaleSummary;
 use headwater_model::run::{CtxId, Run};
-use headwater_model::words::{self, Subject};
+use headwater_model::words::{self, ScaleUnit, Subject};
+use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 
@@ -28,6 +29,8 @@ pub struct Scale {
     pub p: u32,
     /// Threads of each rank, where they are a part of the scale.
     pub threads_each: Option<u32>,
+    /// What the figures of this scale and those that it is compared with count.
+    unit: ScaleUnit,
     /// Ranks times threads: by how much larger the scale is than one thread.
     pub size: u32,
     /// Threads that computed at the same time, of all ranks together; at least one for each rank.
@@ -67,6 +70,15 @@ pub struct Scale {
 const NANO: f64 = 1e-9;
 
 impl Scale {
+    /// The scales of runs that are compared, in the same order. If it is interrupted, its result is useless.
+    pub fn all(runs: &[&Recorded], interrupted: Interrupted<'_>) -> Vec<Self> {
+        let all = runs.par_iter().map(|r| Self::new(r, interrupted));
+        let mut all: Vec<Self> = all.collect();
+        let unit = ScaleUnit::of(all.iter().map(|s| (s.p, s.threads_each)));
+        all.iter_mut().for_each(|s| s.unit = unit);
+        all
+    }
+
     /// Derives what the analysis needs from a run. If it is interrupted, its result is useless.
     pub fn new(recorded: &Recorded, interrupted: Interrupted<'_>) -> Self {
         let (pag, run, view) = (recorded.pag(), recorded.run(), recorded.on_graph());
@@ -106,7 +118,8 @@ impl Scale {
             recorded: recorded.clone(),
             p,
             threads_each,
-            size: p.saturating_mul(threads_each.unwrap_or(1)).max(1),
+            unit: ScaleUnit::of([(p, threads_each)]),
+            size: words::scale_size(p, threads_each),
             threads: threads::concurrent(run).iter().sum(),
             cores,
             wall,
@@ -140,12 +153,12 @@ impl Scale {
 
     /// The scale as a figure.
     pub fn figure(&self) -> String {
-        words::scale_figure(self.p, self.threads_each)
+        self.unit.figure(self.p, self.threads_each)
     }
 
     /// What the figure counts.
     pub fn unit(&self) -> &'static str {
-        words::scale_unit(self.p, self.threads_each)
+        self.unit.words()
     }
 
     /// Who computes in the program.

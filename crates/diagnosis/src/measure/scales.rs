@@ -65,8 +65,7 @@ impl Scales {
             return Err(wrong(what.to_string()));
         }
         let pag = end.pag();
-        let all = runs.par_iter().map(|r| Scale::new(r, interrupted));
-        let all: Vec<Scale> = all.collect();
+        let all = Scale::all(&runs, interrupted);
         if interrupted() {
             return Err(PassError::Interrupted);
         }

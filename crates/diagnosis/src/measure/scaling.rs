@@ -20,7 +20,7 @@ use headwater_dataflow::run::threads;
 use headwater_graph::{Pag, TopDown, VertexIx};
 use headwater_model::diagnosis::Scaling;
 use headwater_model::run::Run;
-use headwater_model::words;
+use headwater_model::words::ScaleUnit;
 
 /// How far growth may differ from that of the ranks, as a share: sizes are rounded.
 const NEAR: f64 = 0.15;
@@ -233,9 +233,10 @@ fn by_arguments(runs: &[&Run]) -> (Option<Scaling>, String) {
         .into_iter()
         .filter(|c| ![&ranks, &processes, &of_each].contains(&c))
         .collect();
-    let unit = runs.last().map_or("ranks", |run| {
-        words::scale_unit(run.header.ranks, threads::of_scale(run))
-    });
+    let scales = runs
+        .iter()
+        .map(|run| (run.header.ranks, threads::of_scale(run)));
+    let unit = ScaleUnit::of(scales).words();
     if telling.is_empty() || whole == ranks {
         let why = format!("what changes in the arguments is the number of {unit}");
         return (Some(Scaling::Strong), why);

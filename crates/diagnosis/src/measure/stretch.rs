@@ -22,6 +22,8 @@ pub struct Share {
     pub waited: f64,
     /// Waiting for the last of the team at the end, as recorded.
     pub at_end: f64,
+    /// Waiting for others of the team in all, as recorded, of a thread that was made for this stretch: after its end, too.
+    pub idle: Option<f64>,
 }
 
 /// Work of a team on one rank from one point where it comes together to the next.
@@ -56,13 +58,30 @@ impl Stretch {
         groups.map_or_else(Vec::new, |g| g.upper.iter().map(|i| *i as usize).collect())
     }
 
-    /// Seconds that the slowest thread computes beyond the mean; 0 if that is scatter.
+    /// Seconds that the slowest thread computes beyond the mean, as far as the others waited for it; 0 if that is scatter.
     pub fn imbalance(&self) -> f64 {
-        if self.late().is_empty() {
-            0.0
-        } else {
-            self.slowest(|s| s.busy) - self.mean()
+        let late = self.late();
+        if late.is_empty() {
+            return 0.0;
         }
+        let excess = self.slowest(|s| s.busy) - self.mean();
+        self.waited_for(&late)
+            .map_or(excess, |most| excess.min(most))
+    }
+
+    /// How much longer the other threads waited than the slowest one, mean, seconds. Where threads outnumber cores, those
+    /// that draw their work from a common pool compute as long as they happen to have cores, and none waits for it.
+    fn waited_for(&self, late: &[usize]) -> Option<f64> {
+        let idle: Option<Vec<f64>> = self.shares.iter().map(|s| s.idle).collect();
+        let idle = idle?;
+        let busy = |i: &usize| self.shares.get(*i).map_or(0.0, |s| s.busy);
+        let slowest = late
+            .iter()
+            .copied()
+            .max_by(|a, b| busy(a).total_cmp(&busy(b)))?;
+        let others = (0..).zip(&idle).filter(|(i, _)| !late.contains(i));
+        let others: Vec<f64> = others.map(|(_, idle)| *idle).collect();
+        Some((stats::mean(&others) - idle.get(slowest)?).max(0.0))
     }
 
     /// Standard error of the imbalance: that of the mean computation of the other threads.
@@ -113,5 +132,39 @@ impl Stretch {
     /// Seconds that waiting for the allocator adds.
     pub fn allocation(&self) -> f64 {
         self.slowest(|s| s.busy + s.locked + s.allocator) - self.slowest(|s| s.busy + s.locked)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Threads with their seconds of computation and of waiting for others.
+    fn stretch(shares: &[(f64, Option<f64>)]) -> Stretch {
+        let share = |(busy, idle): &(f64, Option<f64>)| Share {
+            busy: *busy,
+            idle: *idle,
+            ..Share::default()
+        };
+        Stretch {
+            shares: shares.iter().map(share).collect(),
+            ..Stretch::default()
+        }
+    }
+
+    #[test]
+    fn a_thread_that_nobody_waited_for_is_not_late() {
+        let of = |late: Option<f64>, others: Option<f64>| {
+            let threads = [(3.0, late), (1.0, others), (1.0, others), (1.0, others)];
+            stretch(&threads).imbalance()
+        };
+        // Nobody knows who waited.
+        assert_eq!(of(None, None), 1.5);
+        // Divided beforehand: the others ended earlier. With few cores, they waited for less than they would have.
+        assert_eq!(of(Some(0.0), Some(4.0)), 1.5);
+        assert_eq!(of(Some(0.0), Some(1.0)), 1.0);
+        // A common pool: all end together, and the late one had more of the cores.
+        assert_eq!(of(Some(0.0), Some(0.0)), 0.0);
+        assert_eq!(of(Some(0.3), Some(0.1)), 0.0);
     }
 }

@@ -148,7 +148,7 @@ impl Teams {
                 let stretches = of_team
                     .chunk_by(|a, b| (a.rank, a.from, a.to) == (b.rank, b.from, b.to))
                     .flat_map(|rows| generations(rows, &infos))
-                    .map(|rows| stretch(&rows, &sums, scale.is_crowded()));
+                    .map(|rows| stretch(&rows, &sums, &ends(&rows, &infos), scale.is_crowded()));
                 let joined = of_team
                     .iter()
                     .any(|t| scale.view().threads.calls_mpi(t.rank, t.thread));
@@ -243,8 +243,29 @@ fn in_team(
     out
 }
 
-fn stretch(rows: &[TeamStretch], sums: &FxHashMap<(u32, u16), InTeam>, crowded: bool) -> Stretch {
-    let share = |t: &TeamStretch| {
+/// When a thread ended, if it was made for the stretch of this row.
+fn end(t: &TeamStretch, infos: &FxHashMap<(u32, u16), &ThreadInfo>) -> Option<u64> {
+    let is_whole = t.from == t.team && t.to == t.team && t.count == 1;
+    let info = infos.get(&(t.rank, t.thread)).filter(|_| is_whole)?;
+    Some(info.begin_ns.saturating_add(info.wall_ns))
+}
+
+/// How long each thread had ended before the last one, seconds; empty if that is not known of all.
+fn ends(rows: &[TeamStretch], infos: &FxHashMap<(u32, u16), &ThreadInfo>) -> Vec<f64> {
+    let ends: Option<Vec<u64>> = rows.iter().map(|t| end(t, infos)).collect();
+    let ends = ends.unwrap_or_default();
+    let last = ends.iter().max().copied().unwrap_or(0);
+    let before = ends.iter().map(|end| (last - end) as f64 * 1e-9);
+    before.collect()
+}
+
+fn stretch(
+    rows: &[TeamStretch],
+    sums: &FxHashMap<(u32, u16), InTeam>,
+    ended: &[f64],
+    crowded: bool,
+) -> Stretch {
+    let share = |(i, t): (usize, &TeamStretch)| {
         let sum = sums.get(&(t.rank, t.thread)).copied().unwrap_or_default();
         // Waits are known by thread; stretches say in which of them they were.
         let part = |of: f64, all: f64| if all > 0.0 { (of / all).min(1.0) } else { 0.0 };
@@ -256,12 +277,13 @@ fn stretch(rows: &[TeamStretch], sums: &FxHashMap<(u32, u16), InTeam>, crowded: 
             allocator: part(sum.waiting.allocator, sum.locked) * t.locked + sleep,
             waited: part(sum.waiting.waited, sum.locked) * t.locked,
             at_end: t.wait,
+            idle: ended.get(i).map(|ended| t.locked + t.wait + ended),
         }
     };
     let duration = rows.iter().map(|t| t.wall + t.wait).fold(0.0, f64::max);
     Stretch {
         rank: rows.first().map_or(0, |t| t.rank),
-        shares: rows.iter().map(share).collect(),
+        shares: rows.iter().enumerate().map(share).collect(),
         repeats: rows.iter().map(|t| t.count).max().unwrap_or(0),
         duration: Some(duration).filter(|_| !crowded),
     }

@@ -230,7 +230,9 @@ fn what_is_missing(runs: &[&Run]) -> Vec<String> {
     let mut notes = Vec::new();
     for run in runs {
         let name = &run.header.name;
-        if !run.header.incomplete.is_empty() {
+        if let Some(so_far) = run.header.so_far() {
+            notes.push(so_far);
+        } else if !run.header.incomplete.is_empty() {
             let ranks: headwater_model::RankSet = run.header.incomplete.iter().copied().collect();
             notes.push(if run.is_without_mpi() {
                 format!("{name}: the program did not end by itself; its figures stop where it did.")

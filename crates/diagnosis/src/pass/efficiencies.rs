@@ -120,8 +120,7 @@ fn efficiencies(call: &Call<'_>) -> Result<Vec<Value>, PassError> {
     }
     runs.sort_by_key(|r| threads::scale(r.run()));
     let recorded: Vec<&Run> = runs.iter().map(|r| r.run()).collect();
-    let scales = runs.iter().map(|r| Scale::new(r, call.interrupted()));
-    let scales: Vec<Scale> = scales.collect();
+    let scales = Scale::all(&runs, call.interrupted());
     call.go_on()?;
     // Runs of different builds have no place in common.
     let one_graph = runs

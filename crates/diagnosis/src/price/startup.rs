@@ -167,7 +167,7 @@ pub fn cause(scales: &Scales) -> Option<Cause> {
         by_scale: scales
             .compared()
             .iter()
-            .map(|s| (s.p, mean_seconds(s), stats::max(&by_rank(s))))
+            .map(|s| (s.size, mean_seconds(s), stats::max(&by_rank(s))))
             .collect(),
         by_rank: rows,
         clock: Clock::Wall,

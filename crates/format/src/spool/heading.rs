@@ -1,9 +1,7 @@
 //! What is known of a run as a whole and of each of its ranks, gathered from the ranks' headers one by one.
 
 use super::clock::{self, Clocks, Compared};
-use super::layout::{
-    BECAME_ANOTHER, FileHeader, Kind, LOST_THREADS, LOST_TO_DISK, ThreadRow, last_sign, text,
-};
+use super::layout::{FileHeader, Kind, LOST_THREADS, LOST_TO_DISK, ThreadRow, last_sign, text};
 use super::parts::Part;
 use crate::FormatError;
 use headwater_model::run::{Header, Paused, RankInfo};
@@ -33,6 +31,8 @@ pub(super) struct Heading {
     notes: FxHashSet<String>,
     finished: Vec<u32>,
     cut_off: Vec<u32>,
+    /// Those whose recording `headwater stop` ended.
+    stopped: Vec<u32>,
     /// Lost because the disk was full.
     lost_to_disk: Lost,
     /// Lost for other reasons.
@@ -66,7 +66,10 @@ impl Heading {
                 self.header.missing.push(note.to_string());
             }
         }
-        let complete = [1, BECAME_ANOTHER].contains(&h.finished);
+        let complete = h.is_complete();
+        if h.has_stopped() {
+            self.stopped.push(h.rank);
+        }
         let list = if complete {
             &mut self.finished
         } else {
@@ -164,6 +167,16 @@ impl Heading {
             out.missing.push(
                 "CPU time, page faults and context switches of the process as a whole: known only where the program ends by itself.".to_string(),
             );
+        }
+        let stopped: RankSet = self.stopped.into_iter().collect();
+        if !stopped.is_empty() {
+            let of = match out.uses_mpi() {
+                true => format!(" of {}", words::ranks(&stopped, out.ranks, WHO)),
+                false => String::new(),
+            };
+            out.missing.push(format!(
+                "`headwater stop` ended the recording{of}: what the program did afterwards is in no figure."
+            ));
         }
         report_lost(self.lost_to_disk, &self.lost, &mut out);
         let clocks = clock::common(&mut out, &self.clocks);

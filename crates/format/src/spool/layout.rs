@@ -17,11 +17,15 @@ pub const PROCESS_ENDING: &str = ".spool";
 /// Name of the file in place of a spool where the MPI library is not known: its name, as text.
 pub const UNKNOWN_NAME: &str = "unknown-library";
 /// Version of rows and header.
-pub const VERSION: u32 = 9;
+pub const VERSION: u32 = 10;
 /// Tables that a file can hold: five of each of 400 threads.
 pub const MOST_TABLES: usize = 2048;
 /// [`FileHeader::finished`] of a process that became another program by `exec`, and recorded itself until then.
 pub const BECAME_ANOTHER: u32 = 2;
+/// [`FileHeader::stop`]: `headwater stop` has asked the process to end its recording and to go on.
+pub const STOP_ASKED: u64 = 1;
+/// The process has done so.
+pub const STOP_DONE: u64 = 2;
 /// A program that used less CPU time than this before it became another one is a wrapper, such as `env` or `taskset`,
 /// and nothing worth recording, nanoseconds.
 pub const WRAPPER_NS: u64 = 100_000_000;
@@ -157,6 +161,8 @@ pub struct FileHeader {
     /// What was lost: [`LOST_TO_DISK`] if the file once could not grow because the disk was full, written when the
     /// process ends its recording; [`LOST_THREADS`] if there were more threads than are recorded.
     pub lost: u16,
+    /// [`STOP_ASKED`], [`STOP_DONE`], otherwise 0. The only field that another process writes.
+    pub stop: u64,
     /// Clock 0 in nanoseconds since 1970.
     pub unix_ns: u64,
     /// Process start to leaving `MPI_Init`.
@@ -685,6 +691,11 @@ pub fn read_header(bytes: &[u8]) -> Option<FileHeader> {
     from_bytes(&whole)
 }
 
+/// Where [`FileHeader::stop`] is in a process file.
+pub fn stop_at() -> u64 {
+    std::mem::offset_of!(FileHeader, stop) as u64
+}
+
 /// How a process ended, if `bytes` begin with a header: [`FileHeader::finished`] and its CPU time, nanoseconds.
 pub fn ending(bytes: &[u8]) -> Option<(u32, u64)> {
     let from = |at: usize| bytes.get(..FIXED)?.get(at..);
@@ -766,6 +777,16 @@ impl FileHeader {
     /// Whether the process used MPI.
     pub fn uses_mpi(&self) -> bool {
         self.library[0] != 0
+    }
+
+    /// Whether the process has ended its recording, or its totals are known for another reason.
+    pub fn is_complete(&self) -> bool {
+        [1, BECAME_ANOTHER].contains(&self.finished) || self.has_stopped()
+    }
+
+    /// Whether the process ended its recording because `headwater stop` asked it.
+    pub fn has_stopped(&self) -> bool {
+        self.stop == STOP_DONE
     }
 
     /// Whether this is of a program that only started another one in its place.

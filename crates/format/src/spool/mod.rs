@@ -12,6 +12,8 @@ mod read;
 mod regions;
 mod renumber;
 mod resources;
+#[cfg(feature = "tables")]
+mod running;
 pub mod window_slots;
 mod windows;
 #[cfg(feature = "tables")]
@@ -21,5 +23,7 @@ mod write;
 pub(crate) use parts::doubt;
 pub use parts::spool_files;
 pub use read::read_spool;
+#[cfg(feature = "tables")]
+pub use running::{Recorder, recorders, went_on};
 #[cfg(feature = "tables")]
 pub use write::{RankRows, SpoolWriter};

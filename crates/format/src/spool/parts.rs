@@ -128,13 +128,13 @@ pub fn spool_files(dir: &Path) -> Vec<PathBuf> {
     files
 }
 
-fn open(path: &Path) -> Result<(File, u64), FormatError> {
+pub(super) fn open(path: &Path) -> Result<(File, u64), FormatError> {
     headwater_files::open(path).map_err(FormatError::io("read", path))
 }
 
 /// The header at `at`, of which there are so many bytes. A process file that was made but never written
 /// to is a process that died at once: none.
-fn header(
+pub(super) fn header(
     file: &File,
     path: &Path,
     at: u64,

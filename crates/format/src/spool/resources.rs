@@ -8,9 +8,15 @@ use headwater_model::run::{Energy, FileSystem, RankInfo, Run, Usage};
 use rustc_hash::FxHashSet;
 use std::collections::BTreeMap;
 
-/// No part of a node takes more power, watts: longer than its counter's range at this power, the counter may have begun
-/// again more than once.
+/// No package or memory of a node takes more power, watts: longer than its counter's range at this power, the counter may
+/// have begun again more than once.
 const MOST_WATTS: u64 = 1000;
+
+/// The same of a zone that is the whole node, with its accelerators.
+const MOST_WATTS_OF_NODE: u64 = 20_000;
+
+/// The name of such a zone.
+const WHOLE_NODE: &str = "psys";
 
 /// Kinds of file systems by the number that `statfs` says, as in `linux/magic.h` and in `statfs(2)`, and those of parallel
 /// file systems as their own clients have them.
@@ -122,12 +128,17 @@ fn energy(row: &ResourceRow, rank: &RankInfo) -> Energy {
         None => (row.range.checked_sub(row.begin)).and_then(|rest| rest.checked_add(row.end)),
     };
     // A watt is a microjoule per microsecond.
-    let most = u128::from(wall_ns / 1000) * u128::from(MOST_WATTS);
+    let zone = printable(&text(&row.name).replace(['\n', '\t'], " ")).into_owned();
+    let watts = match zone.starts_with(WHOLE_NODE) {
+        true => MOST_WATTS_OF_NODE,
+        false => MOST_WATTS,
+    };
+    let most = u128::from(wall_ns / 1000) * u128::from(watts);
     let is_sure = row.range == 0 || most < u128::from(row.range);
     Energy {
         rank: rank.rank,
         node: rank.node,
-        zone: printable(&text(&row.name).replace(['\n', '\t'], " ")).into_owned(),
+        zone,
         microjoules: grown.filter(|_| is_sure),
         wall_ns,
     }
@@ -218,6 +229,7 @@ mod tests {
             zone("package-0 dram\u{1b}", ((1 << 40) - 5, 7), 1 << 40, 2),
             // May have begun again several times: 262 kJ are over after 262 s at 1 kW.
             zone("package-1", (10, 20), 262_000_000_000, 300),
+            zone("psys-0", (10, 20), 262_000_000_000, 30),
             zone("node", (10, 20), 0, 300),
             // A damaged row.
             zone("package-2", (20, 10), 15, 0),
@@ -226,11 +238,14 @@ mod tests {
         put(&rows, &rank(3, 1), &mut nodes, &mut run);
         put(&rows, &rank(4, 1), &mut nodes, &mut run);
         let found: Vec<_> = run.energy.iter().map(|e| e.microjoules).collect();
-        assert_eq!(found, [Some(5_000_000), Some(12), None, Some(10), None]);
+        assert_eq!(
+            found,
+            [Some(5_000_000), Some(12), None, None, Some(10), None]
+        );
         assert!(run.energy.iter().all(|e| (e.rank, e.node) == (3, 1)));
         assert_eq!(run.energy[0].wall_ns, 2_000_000_000);
         assert!(!run.energy[1].zone.contains('\u{1b}'));
         put(&rows, &rank(5, 0), &mut nodes, &mut run);
-        assert_eq!(run.energy.len(), 10);
+        assert_eq!(run.energy.len(), 12);
     }
 }

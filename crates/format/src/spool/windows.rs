@@ -79,8 +79,8 @@ impl Common {
             for r in all.iter().filter(|r| r.kind == STRETCH) {
                 let from = common(header, r.enter_ns);
                 let until = match r.mpi_ns {
-                    // Of a rank that was killed it is not known that it called nothing more.
-                    0 if header.finished != 1 => end,
+                    // Of a rank that was killed, or not recorded to its end, it is not known that it called nothing more.
+                    0 if header.finished != 1 || header.has_stopped() => end,
                     0 => u64::MAX,
                     ns => from.saturating_add(ns),
                 };

@@ -6,7 +6,7 @@ use super::columns::{Column, Name, Table, sample_columns};
 use super::events;
 use crate::FormatError;
 use crate::spool::layout::UNKNOWN_NAME;
-use crate::spool::{doubt, read_spool, spool_files};
+use crate::spool::{Recorder, doubt, read_spool, recorders, spool_files, went_on};
 use headwater_model::run::*;
 use serde_json::{Value, json};
 use std::io::{ErrorKind, Write};
@@ -34,7 +34,7 @@ fn file(dir: &Path, table: &str) -> PathBuf {
 /// [`FormatError::Exists`] where there is a run already; I/O errors. Nothing is left half done: the
 /// tables are made beside and moved, `run.json` last.
 pub fn write_run(dir: &Path, run: &Run) -> Result<(), FormatError> {
-    if dir.join(HEADER_NAME).exists() {
+    if is_finished(dir) {
         return Err(FormatError::Exists(dir.to_path_buf()));
     }
     std::fs::create_dir_all(dir).map_err(FormatError::io("make", dir))?;
@@ -227,22 +227,60 @@ pub fn read_run(dir: &Path) -> Result<Run, FormatError> {
 }
 
 /// Reads the run in `dir`, first making its tables from the spool if the run was recorded without a
-/// launcher of ours, or was cut off. The spool is removed when the tables are complete.
+/// launcher of ours, or was cut off. The spool is removed when the tables are complete. Of a run that still goes on, what
+/// is there so far is read, and nothing is changed.
 ///
 /// # Errors
-/// As [`read_run`] and [`read_spool`]; a run that is still being recorded, or that another user has not finished, which
-/// is left alone.
+/// As [`read_run`] and [`read_spool`]; a run that is being recorded and has no data yet, or that another user has not
+/// finished, which is left alone.
 pub fn open_run(dir: &Path) -> Result<Run, FormatError> {
-    if dir.join(HEADER_NAME).exists() || spool_in(dir).is_none() {
+    if is_finished(dir) || spool_in(dir).is_none() {
         return read_run(dir);
     }
     check_owner(dir)?;
-    let _ours = Claim::take_over(dir)?;
+    let ours = Claim::take_over(dir);
     // It may have been finished since we looked.
-    if dir.join(HEADER_NAME).exists() {
+    if is_finished(dir) {
         return read_run(dir);
     }
-    finish_run(dir, |_| ())
+    match ours {
+        Err(going) => so_far(dir).unwrap_or(Err(going)),
+        Ok(_ours) if !recorders_of(dir)?.iter().any(|r| r.is_here) => finish_run(dir, |_| ()),
+        Ok(_) => so_far(dir).unwrap_or_else(|| Err(FormatError::NotARun(dir.to_path_buf()))),
+    }
+}
+
+/// What is there so far of a run whose program goes on; `None` if there is nothing yet.
+fn so_far(dir: &Path) -> Option<Result<Run, FormatError>> {
+    let mut run = match read_spool(&spool_in(dir)?) {
+        Err(FormatError::NothingRecorded(_)) => return None,
+        other => other,
+    };
+    if let Ok(run) = &mut run {
+        name_by_directory(run, dir);
+        run.header.still_running = true;
+    }
+    // Its ranks may have merged their data meanwhile, and the recorder may have finished the run.
+    match run {
+        Err(_) if is_finished(dir) => Some(read_run(dir)),
+        run => Some(run),
+    }
+}
+
+/// The processes that record the run in `dir`.
+///
+/// # Errors
+/// A run that is not there, or that another user has not finished.
+pub fn recorders_of(dir: &Path) -> Result<Vec<Recorder>, FormatError> {
+    if is_finished(dir) {
+        return Ok(Vec::new());
+    }
+    let Some(spool) = spool_in(dir) else {
+        // It says what is wrong.
+        return read_run(dir).map(|_| Vec::new());
+    };
+    check_owner(dir)?;
+    recorders(&spool)
 }
 
 /// Refuses a run of somebody else's that is to be finished: files would be made and removed in that user's directories with
@@ -282,11 +320,15 @@ pub fn finish_run(dir: &Path, complete: impl FnOnce(&mut Header)) -> Result<Run,
     let spool = spool_in(dir).ok_or_else(|| FormatError::NotARun(dir.to_path_buf()))?;
     let mut run = read_spool(&spool)?;
     complete(&mut run.header);
-    if run.header.name.is_empty() {
-        run.header.name = dir
-            .file_name()
-            .map_or_else(String::new, |n| n.to_string_lossy().into_owned());
+    if !run.header.uses_mpi() {
+        run.header.went_on = went_on(&spool);
     }
+    if run.header.went_on.is_some() {
+        run.header.missing.push(
+            "A process that the program had started went on when the program ended, as a daemon does: nothing of it is recorded.".to_string(),
+        );
+    }
+    name_by_directory(&mut run, dir);
     let traces = super::trace::take(&spool, dir)?;
     run.header.missing.extend_from_slice(&traces.missing);
     write_run(dir, &run)?;
@@ -300,9 +342,23 @@ pub fn finish_run(dir: &Path, complete: impl FnOnce(&mut Header)) -> Result<Run,
     Ok(run)
 }
 
+/// Whether the tables of the run in `dir` are complete.
+pub fn is_finished(dir: &Path) -> bool {
+    dir.join(HEADER_NAME).exists()
+}
+
+/// A run without a name is called after its directory.
+fn name_by_directory(run: &mut Run, dir: &Path) {
+    if run.header.name.is_empty() {
+        run.header.name = dir
+            .file_name()
+            .map_or_else(String::new, |n| n.to_string_lossy().into_owned());
+    }
+}
+
 /// Whether `dir` is a recorded run, finished or not.
 pub fn is_run(dir: &Path) -> bool {
-    dir.join(HEADER_NAME).exists() || spool_in(dir).is_some()
+    is_finished(dir) || spool_in(dir).is_some()
 }
 
 /// Where the spool of the run in `dir` is: in a directory of its own, or, where that was asked for, in

@@ -102,15 +102,6 @@ pub fn program(program: &Path) -> Finding {
                 ),
             )
         }
-        Err(LaunchError::NoMpi(_)) if kind_of(program) == ProgramKind::Interpreted => {
-            Finding::look(
-                "program",
-                format!("{shown} does not use MPI by itself: it runs scripts, which may"),
-                format!(
-                    "name the launcher: headwater record -- mpirun -n 4 {shown} script; without MPI, name the program that the script starts"
-                ),
-            )
-        }
         Err(e) => {
             let e = e.to_string();
             let (found, advice) = e.split_once("; ").unwrap_or((&e, "check the path"));

@@ -224,7 +224,9 @@ impl Thread {
             self.in_mpi.store(false, Ordering::Relaxed);
         }
         let start = match before.waiting {
-            Waiting::No => 0,
+            Waiting::No => (0, 0),
+            // It is a part of what the thread was doing before that wait, which is measured as a whole.
+            Waiting::Else(_) => (clock::now(), 0),
             _ => self.task_begin(),
         };
         Task { before, start }
@@ -242,17 +244,22 @@ impl Thread {
     }
 
     /// What was done since `start` was not waiting.
-    fn task_over(&mut self, before: Now, start: u64) {
-        let (now, spent) = self.task_end(start);
-        let wall = now.saturating_sub(start);
+    fn task_over(&mut self, before: Now, start: (u64, u64)) {
         match (before.waiting, before.region) {
             (Waiting::Barrier(mut arrival), Some(region)) => {
-                arrival.worked(wall, spent);
+                let (now, work) = self.task_end(start);
+                arrival.worked(work);
                 self.openmp.now.waiting = Waiting::Barrier(arrival);
                 region.still_works(before.barriers, arrival.own, now);
             }
-            (Waiting::End(part), Some(region)) => region.worked(part, wall, spent, now),
-            (Waiting::Else(worked), _) => self.openmp.now.waiting = Waiting::Else(worked + wall),
+            (Waiting::End(part), Some(region)) => {
+                let (now, work) = self.task_end(start);
+                region.worked(part, work, now);
+            }
+            (Waiting::Else(worked), _) => {
+                let wall = clock::now().saturating_sub(start.0);
+                self.openmp.now.waiting = Waiting::Else(worked + wall);
+            }
             _ => {}
         }
     }

@@ -1,29 +1,42 @@
 //! What the system counts of processes and nodes: memory, page faults, switches, input and output, energy.
 
 use super::spread::{Spread, columns};
-use crate::run::Recorded;
+use crate::run::{Recorded, threads};
 use headwater_model::report::{Item, Section, Unit};
 use headwater_model::run::{RankInfo, Run, Usage};
 use std::collections::BTreeMap;
 
-/// A section whose rows begin with a run and its ranks.
+/// A section whose rows begin with a run and its scale.
 pub fn section(
+    runs: &[&Recorded],
     name: &str,
     title: &str,
     note: &str,
     more: impl IntoIterator<Item = (&'static str, &'static str, Unit)>,
 ) -> Section {
     let mut all = vec![("run", "run", Unit::None), ("ranks", "ranks", Unit::Count)];
+    if has_threads(runs) {
+        all.push(("threads", "threads each", Unit::Count));
+    }
     all.extend(more);
     let mut section = Section::new(name, title, &all);
     section.note = Some(note.to_string());
     section
 }
 
-/// The beginning of a row.
-pub fn begin(run: &Run) -> Vec<Item> {
+/// Whether threads are a part of the scale of any run.
+fn has_threads(runs: &[&Recorded]) -> bool {
+    runs.iter().any(|r| threads::of_scale(r.run()).is_some())
+}
+
+/// The beginning of a row about a run among `runs`.
+pub fn begin(runs: &[&Recorded], run: &Run) -> Vec<Item> {
     let header = &run.header;
-    vec![header.name.as_str().into(), f64::from(header.ranks).into()]
+    let mut row = vec![header.name.as_str().into(), f64::from(header.ranks).into()];
+    if has_threads(runs) {
+        row.push(threads::of_scale(run).map(f64::from).into());
+    }
+    row
 }
 
 /// A figure of each process, as far as it is known.
@@ -55,9 +68,9 @@ pub fn memory(runs: &[&Recorded]) -> Section {
         ("node_bytes", "its ranks", Unit::Bytes),
     ];
     let columns = columns(Unit::Bytes).into_iter().skip(1).chain(node);
-    let mut section = section("memory", "Memory", note, columns);
+    let mut section = section(runs, "memory", "Memory", note, columns);
     for run in runs.iter().map(|r| r.run()) {
-        let mut row = begin(run);
+        let mut row = begin(runs, run);
         let spread = of_usage(run, |u| u.peak_memory_bytes);
         // Peaks at different times have no sum.
         row.extend(Spread::items_of(spread).into_iter().skip(1));
@@ -94,16 +107,16 @@ pub fn events(runs: &[&Recorded]) -> Section {
     let note = "A minor page fault needs no disk. A voluntary switch is a thread that waits, an involuntary one a thread that loses its core. Migrations are those that samples saw; the true number may be higher.";
     let columns = std::iter::once(("what", "what", Unit::None)).chain(columns(Unit::Count));
     let title = "Page faults, context switches, migrations";
-    let mut section = section("events", title, note, columns);
+    let mut section = section(runs, "events", title, note, columns);
     for run in runs.iter().map(|r| r.run()).filter(|r| has_counts(r)) {
         for (name, of) in EVENTS {
-            let mut row = begin(run);
+            let mut row = begin(runs, run);
             row.push(name.into());
             let known = run
                 .ranks
                 .iter()
                 .filter_map(|r| Some((r.rank, of(r)? as f64)));
-            row.extend(Spread::items_of(Spread::new(known)));
+            row.extend(Spread::items_if_known(Spread::new(known), run.header.ranks));
             section.rows.push(row);
         }
     }
@@ -132,13 +145,15 @@ pub fn files(runs: &[&Recorded]) -> Section {
         ("calls", "calls", Unit::Count),
     ];
     let columns = more.into_iter().chain(columns(Unit::Bytes));
-    let mut section = section("input_output", "Input and output", note, columns);
+    let mut section = section(runs, "input_output", "Input and output", note, columns);
     for run in runs.iter().map(|r| r.run()).filter(|r| !r.usage.is_empty()) {
         for (name, bytes, calls) in TRAFFIC {
-            let mut row = begin(run);
+            let mut row = begin(runs, run);
             row.push(name.into());
-            row.push(of_usage(run, calls).map(|s| s.total).into());
-            row.extend(Spread::items_of(of_usage(run, bytes)));
+            let ranks = run.header.ranks;
+            let calls = of_usage(run, calls).and_then(|s| s.total(ranks as usize));
+            row.push(calls.into());
+            row.extend(Spread::items_if_known(of_usage(run, bytes), ranks));
             section.rows.push(row);
         }
     }
@@ -154,14 +169,14 @@ pub fn energy(runs: &[&Recorded]) -> Section {
         ("energy_joules", "energy (J)", Unit::None),
         ("power_watts", "mean power (W)", Unit::None),
     ];
-    let mut section = section("energy", "Energy", note, columns);
+    let mut section = section(runs, "energy", "Energy", note, columns);
     for run in runs.iter().map(|r| r.run()) {
         for energy in &run.energy {
             let joules = energy.microjoules.map(|uj| uj as f64 * 1e-6);
             let seconds = energy.wall_ns as f64 * 1e-9;
             let watts = joules.filter(|_| seconds > 0.0).map(|j| j / seconds);
             let node = run.header.nodes.get(energy.node as usize);
-            let mut row = begin(run);
+            let mut row = begin(runs, run);
             row.push(node.map_or(Item::Missing, |n| n.as_str().into()));
             row.push(energy.zone.as_str().into());
             row.extend([joules.into(), watts.into()]);

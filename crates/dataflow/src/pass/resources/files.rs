@@ -4,23 +4,11 @@ use super::counted::{begin, section};
 use super::spread::{Spread, columns};
 use crate::run::Recorded;
 use headwater_graph::view::Cell;
+use headwater_model::files::CALLS;
 use headwater_model::report::{Item, Section, Unit};
 use headwater_model::run::{MpiCalls, Run};
 use headwater_mpi_abi::{self as abi, Class};
 use std::collections::BTreeMap;
-
-/// Functions of the C library that concern files, and in which sleep is recorded.
-const CALLS: [&str; 9] = [
-    "read",
-    "write",
-    "pread",
-    "pwrite",
-    "pread64",
-    "pwrite64",
-    "fsync",
-    "fdatasync",
-    "msync",
-];
 
 /// File systems named in a row at the most.
 const MOST_NAMES: usize = 3;
@@ -127,7 +115,7 @@ pub fn times(runs: &[&Recorded]) -> Section {
         ("bytes", "bytes", Unit::Bytes),
     ];
     let columns = more.into_iter().chain(columns(Unit::Seconds));
-    let mut section = section("file_time", "Time in files", note, columns);
+    let mut section = section(runs, "file_time", "Time in files", note, columns);
     for recorded in runs {
         let run = recorded.run();
         let groups = [
@@ -136,7 +124,7 @@ pub fn times(runs: &[&Recorded]) -> Section {
             of_libc(recorded),
         ];
         for group in groups.into_iter().filter(|g| !g.seconds.is_empty()) {
-            let mut row = begin(run);
+            let mut row = begin(runs, run);
             row.push(group.what.into());
             row.push(file_systems(run, group.is_mpi));
             row.extend([group.calls.into(), group.bytes.into()]);

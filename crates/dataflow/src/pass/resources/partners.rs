@@ -92,7 +92,7 @@ pub fn partners(runs: &[&Recorded]) -> Section {
         ("between_nodes", "to other nodes", Unit::Bytes),
     ];
     let columns = more.into_iter().chain(columns(Unit::Bytes));
-    let mut section = section("partners", "Sent to partners", note, columns);
+    let mut section = section(runs, "partners", "Sent to partners", note, columns);
     for recorded in runs {
         let mut all: Vec<(String, Sent)> = (sent(recorded).into_iter())
             .map(|(distance, sent)| (words(distance), sent))
@@ -107,7 +107,7 @@ pub fn partners(runs: &[&Recorded]) -> Section {
             all.push((name, sum));
         }
         for (partner, sent) in all {
-            let mut row = begin(recorded.run());
+            let mut row = begin(runs, recorded.run());
             row.push(partner.into());
             row.push((sent.by_rank.len() as f64).into());
             row.extend([sent.messages.into(), sent.between_nodes.into()]);

@@ -18,8 +18,10 @@ pub fn columns(unit: Unit) -> [(&'static str, &'static str, Unit); 6] {
 /// What a figure is over the ranks that have it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Spread {
-    /// Sum.
-    pub total: f64,
+    /// Sum of these ranks.
+    sum: f64,
+    /// How many they are.
+    ranks: usize,
     least: (u32, f64),
     median: f64,
     most: (u32, f64),
@@ -36,17 +38,23 @@ impl Spread {
         };
         let figures: Vec<f64> = values.iter().map(|v| v.1).collect();
         Some(Self {
-            total: figures.iter().sum(),
+            sum: figures.iter().sum(),
+            ranks: figures.len(),
             least: pick(|a, b| a < b)?,
             median: lower_median(&figures),
             most: pick(|a, b| a > b)?,
         })
     }
 
-    /// Items of [`columns`].
-    pub fn items(self) -> [Item; 6] {
+    /// The sum of all ranks, if at least `least` have the figure: where it is not known of some, their sum is not known.
+    pub fn total(&self, least: usize) -> Option<f64> {
+        Some(self.sum).filter(|_| self.ranks >= least)
+    }
+
+    /// Items of [`columns`]; `least` as in [`Self::total`].
+    fn items(self, least: usize) -> [Item; 6] {
         [
-            self.total.into(),
+            self.total(least).into(),
             self.least.1.into(),
             f64::from(self.least.0).into(),
             self.median.into(),
@@ -55,9 +63,15 @@ impl Spread {
         ]
     }
 
-    /// Items of [`columns`] for what may be unknown.
+    /// The same for what may be unknown. Ranks that are left out have nothing of it.
     pub fn items_of(spread: Option<Self>) -> [Item; 6] {
-        spread.map_or([const { Item::Missing }; 6], Self::items)
+        Self::items_if_known(spread, 0)
+    }
+
+    /// The same of a figure that is unknown, and not zero, of a rank that is left out. There are `ranks`.
+    pub fn items_if_known(spread: Option<Self>, ranks: u32) -> [Item; 6] {
+        let least = ranks as usize;
+        spread.map_or([const { Item::Missing }; 6], |s| s.items(least))
     }
 }
 
@@ -71,6 +85,7 @@ mod tests {
         let spread = Spread::new([(3, 2.0), (4, 7.0), (5, 7.0), (6, 2.0), (9, 3.0)]);
         let spread = spread.expect("ranks");
         assert_eq!((spread.least, spread.most), ((3, 2.0), (4, 7.0)));
-        assert_eq!((spread.total, spread.median), (21.0, 3.0));
+        assert_eq!(spread.median, 3.0);
+        assert_eq!((spread.total(5), spread.total(6)), (Some(21.0), None));
     }
 }

@@ -113,7 +113,7 @@ pub fn vectors(runs: &[&Recorded]) -> Section {
         ("vector_share", "vector share", Unit::Share),
     ];
     let title = "Vector instructions in hot loops";
-    let mut section = section("vectors", title, note, columns);
+    let mut section = section(runs, "vectors", title, note, columns);
     for recorded in runs {
         let pag = recorded.pag();
         let (loops, all) = heat(recorded);
@@ -134,7 +134,7 @@ pub fn vectors(runs: &[&Recorded]) -> Section {
             .iter()
             .map(|(_, heat, (all, packed))| heat.seconds * packed / all)
             .sum();
-        let mut row = begin(recorded.run());
+        let mut row = begin(runs, recorded.run());
         row.extend([
             "all loops".into(),
             Item::Missing,
@@ -145,7 +145,7 @@ pub fn vectors(runs: &[&Recorded]) -> Section {
         section.rows.push(row);
         for (key, heat, (arithmetic, packed)) in known.into_iter().take(LOOPS) {
             let (function, location) = place(pag, key, heat.shown);
-            let mut row = begin(recorded.run());
+            let mut row = begin(runs, recorded.run());
             row.extend([function.into(), location.into()]);
             row.extend([heat.seconds.into(), share(heat.seconds)]);
             row.extend([arithmetic, packed, packed / arithmetic].map(Item::from));
