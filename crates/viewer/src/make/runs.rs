@@ -22,7 +22,7 @@ pub fn info(run: &Recorded, d: &Diagnosis) -> RunInfo {
         name: header.name.clone(),
         ranks: header.ranks,
         scale: words::scale(header.ranks, threads_each),
-        figure: words::scale_figure(header.ranks, threads_each),
+        figure: ScaleSummary::unit(&d.scales).figure(header.ranks, threads_each),
         threads: summary.map_or(header.ranks, |s| s.threads),
         cores: summary.map_or(0, |s| s.cores),
         nodes: header.nodes.clone(),
