@@ -89,7 +89,14 @@ fn diagnosis(dir: &Path) -> Value {
         out.stdout
     };
     headwater(&["run", "-n", "1,2", "--quiet", "--", "./app", "2000000"]);
-    let json = headwater(&["diagnose", "--json", "app.1", "app.2"]);
+    let json = headwater(&[
+        "diagnose",
+        "--scaling",
+        "strong",
+        "--json",
+        "app.1",
+        "app.2",
+    ]);
     serde_json::from_slice(&json).expect("JSON")
 }
 
