@@ -163,7 +163,7 @@ pub struct Wish {
 pub fn wish(random: &mut Random, number: usize) -> Wish {
     let all: Vec<&'static Cause> = CAUSES
         .iter()
-        .filter(|c| c.uneven == (number % 2 == 0))
+        .filter(|c| c.uneven == number.is_multiple_of(2))
         .collect();
     let cause = all[random.below(all.len())];
     let (carrier, carrier_words) = match cause.setup.is_empty() {
