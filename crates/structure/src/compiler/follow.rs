@@ -16,6 +16,9 @@ use std::collections::VecDeque;
 
 /// States that one walk may visit.
 const MOST: usize = 4_000;
+/// States that a walk may still visit when a part of the answer is unknown: what it finds then is worth less, and large
+/// programs have many such walks.
+const AFTER_UNKNOWN: usize = 400;
 /// Links of a chain.
 const LONGEST: usize = 12;
 /// No byte asked for: any.
@@ -49,6 +52,8 @@ struct Walk<'p, 'a> {
     known_stacks: FxHashMap<(FunctionId, u32, Stack), Stack>,
     guarded: FxHashSet<FunctionId>,
     found: Vec<(Origin, Vec<Link>)>,
+    /// States that it may visit.
+    most: usize,
     /// Walks that this one is part of.
     depth: u32,
     /// Whether it follows values alone, and not what decides which of them it is.
@@ -122,6 +127,7 @@ impl<'p, 'a> Walk<'p, 'a> {
             known_stacks: FxHashMap::default(),
             guarded: FxHashSet::default(),
             found: Vec::new(),
+            most: MOST,
             depth: 0,
             data: false,
             behind: FxHashMap::default(),
@@ -131,7 +137,7 @@ impl<'p, 'a> Walk<'p, 'a> {
     fn run(&mut self) {
         while let Some(step) = self.open.pop_front() {
             let left = self.program.budget.get();
-            if self.steps.len() > MOST >> (4 * self.depth) || left == 0 {
+            if self.steps.len() > self.most.min(MOST >> (4 * self.depth)) || left == 0 {
                 self.end(Origin::Unknown, None, None);
                 break;
             }
@@ -158,6 +164,9 @@ impl<'p, 'a> Walk<'p, 'a> {
 
     /// An origin, with the variables on the way, and the call that gives it.
     fn end(&mut self, origin: Origin, from: Option<usize>, call: Option<Link>) {
+        if origin == Origin::Unknown {
+            self.most = self.most.min(self.steps.len() + AFTER_UNKNOWN);
+        }
         let mut chain: Vec<Link> = call.into_iter().collect();
         let mut at = from;
         while let Some(step) = at.and_then(|i| self.steps.get(i)) {
