@@ -71,6 +71,12 @@ Is the answer true?
                             --built              with the release that is built
                             --rejudge            diagnose the recordings that were kept again, record none
                             --ci                 the fixed selection of every CI run
+  dependences               plant loops with known bounds into real codes that are compiled with the plugin, and see
+                            what is said of the bounds
+                            --seed S --cases N   what is drawn (1, 10)
+                            --code NAME          into these codes (hypre-ij, tachyon)
+                            --doc                write the table into docs/COMPILER.md
+                            --built              with the release that is built
   codes [NAME…]             fetch, build and run the real codes of the bench [--coverage] [--list]
 
 Does recording disturb or lose anything?
@@ -126,6 +132,7 @@ fn main() -> ExitCode {
             .and_then(|r| score::score(&r)),
         Some("codes") => truth::codes::check(rest),
         Some("truth") => truth::bench::Request::parse(rest).and_then(|r| truth::bench::truth(&r)),
+        Some("dependences") => truth::dependences::command(rest),
         Some("kills") => kills(rest),
         Some("fuzz") => fuzz::command(rest),
         Some("launchers") => shell::run(

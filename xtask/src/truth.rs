@@ -8,6 +8,7 @@ mod choose;
 #[allow(dead_code, unused_imports)]
 pub mod codes;
 mod cost;
+pub mod dependences;
 mod fortran;
 mod gate;
 mod interposer;

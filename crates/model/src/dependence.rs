@@ -195,16 +195,26 @@ pub struct Comparison {
 pub struct Agreement {
     /// Places that both have.
     pub both: usize,
+    /// Of these, loops whose header is at another line in one of them, in the same range of lines.
+    pub by_range: usize,
     /// Loops of the machine code that are parts of the compiler's, made by vectorising or unrolling.
     pub parts: usize,
     /// Places that one front end has alone, a sentence each.
     pub others: Vec<String>,
+    /// Of these, places that may be in both: the other front end has one alone in the same lines or nearby.
+    pub unclear: usize,
 }
 
 impl Agreement {
     /// Share of the places that both have, 0 to 1; `None` where there are none.
     pub fn share(&self) -> Option<f64> {
         let all = self.both + self.others.len();
+        (all > 0).then(|| self.both as f64 / all as f64)
+    }
+
+    /// The same among places that are, or may be, in both.
+    pub fn share_of_common(&self) -> Option<f64> {
+        let all = self.both + self.unclear;
         (all > 0).then(|| self.both as f64 / all as f64)
     }
 }

@@ -26,7 +26,7 @@ struct Object {
   unsigned number = 0;
   // Calls that may keep its address.
   std::vector<std::pair<CallBase *, unsigned>> keepers;
-  std::map<BasicBlock *, std::vector<Writer>> writers; // each in the order of the block
+  DenseMap<BasicBlock *, std::vector<Writer>> writers; // each in the order of the block
   std::set<int64_t> offsets;
 };
 
@@ -81,6 +81,8 @@ private:
   Control control;
   std::vector<unsigned> kept; // numbers of parameters whose address is kept somewhere
   std::vector<std::tuple<unsigned, unsigned>> globalOuts;
+  DenseMap<const BasicBlock *, unsigned> blockNumbers;
+  DenseMap<const BasicBlock *, BitVector> behind; // blocks that may run after a block
   size_t blocks = 0, branches = 0, loops = 0;
 
   unsigned add(Node n);
@@ -101,6 +103,7 @@ private:
   std::pair<Value *, Offset> baseOf(Value *pointer);
   Object &object(Value *base);
   void collect(Object &o, Value *pointer, Offset off, SmallPtrSetImpl<Value *> &seen);
+  bool mayReach(Instruction *a, Instruction *b);
   unsigned load(LoadInst *l);
   unsigned memory(Object &o, Offset off, uint64_t size, Instruction *before);
   unsigned written(Object &o, const Object::Writer &w, Offset off, uint64_t size, BasicBlock *user);
@@ -134,6 +137,8 @@ OfFunction::OfFunction(OfModule &m, Function &f, DominatorTree &dt, LoopInfo &li
     : m(m), f(f), dt(dt), li(li), dl(f.getParent()->getDataLayout()), control(f, dt) {
   nodes.emplace_back();
   nodes[0].op = Const;
+  for (auto &b : f)
+    blockNumbers.try_emplace(&b, blockNumbers.size());
 }
 
 unsigned OfFunction::add(Node n) {

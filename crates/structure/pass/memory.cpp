@@ -340,6 +340,30 @@ bool overlaps(Offset a, uint64_t as, Offset b, uint64_t bs) {
 }
 
 // What is in an object at an offset before an instruction; everybody who may have written it last.
+// Whether one instruction may run before another one. Many questions are about the same blocks, so each block's answer is
+// found once.
+bool OfFunction::mayReach(Instruction *a, Instruction *b) {
+  BasicBlock *from = a->getParent(), *to = b->getParent();
+  if (from == to && (a == b || a->comesBefore(b)))
+    return true;
+  if (f.size() > MostBlocks)
+    return isPotentiallyReachable(a, b, nullptr, &dt, &li);
+  BitVector &seen = behind[from];
+  if (seen.empty()) {
+    seen.resize(blockNumbers.size());
+    SmallVector<BasicBlock *, 16> open{from};
+    while (!open.empty())
+      for (auto *next : successors(open.pop_back_val())) {
+        unsigned n = blockNumbers.lookup(next);
+        if (!seen.test(n)) {
+          seen.set(n);
+          open.push_back(next);
+        }
+      }
+  }
+  return seen.test(blockNumbers.lookup(to));
+}
+
 unsigned OfFunction::memory(Object &o, Offset off, uint64_t size, Instruction *before) {
   // What the program is given stays what it is given, whoever has its address.
   if (isa<Argument>(o.base) && f.getName() == "main")
@@ -358,7 +382,7 @@ unsigned OfFunction::memory(Object &o, Offset off, uint64_t size, Instruction *b
       return w.barrier || isa<CallBase>(w.at) || overlaps(w.off, w.size, off, size);
     };
     BasicBlock *user = before->getParent();
-    SmallPtrSet<BasicBlock *, 16> seen;
+    BitVector seen(blockNumbers.size());
     SmallVector<std::pair<BasicBlock *, bool>, 16> open{{user, true}};
     SmallVector<unsigned, 8> found;
     if (auto *g = dyn_cast<GlobalVariable>(o.base); g && !g->isConstant())
@@ -366,7 +390,7 @@ unsigned OfFunction::memory(Object &o, Offset off, uint64_t size, Instruction *b
     else
       for (auto [c, k] : o.keepers) {
         callSite(*c);
-        if (isPotentiallyReachable(c, before, nullptr, &dt, &li))
+        if (mayReach(c, before))
           found.push_back(only(Kept, callNumbers[c], k, {At, 0}));
       }
     bool entry = false;
@@ -401,8 +425,10 @@ unsigned OfFunction::memory(Object &o, Offset off, uint64_t size, Instruction *b
       }
       entry |= b == &f.getEntryBlock();
       for (auto *p : predecessors(b))
-        if (seen.insert(p).second)
+        if (unsigned n = blockNumbers.lookup(p); !seen.test(n)) {
+          seen.set(n);
           open.push_back({p, false});
+        }
     }
     if (entry)
       found.push_back(atEntry(o, off));

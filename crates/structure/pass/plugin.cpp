@@ -30,9 +30,14 @@ struct HeadwaterPass : PassInfoMixin<HeadwaterPass> {
     record += payload;
     std::string text = ".pushsection .headwater.psg,\"\",@progbits\n";
     static const char digits[] = "01234567";
-    for (size_t at = 0; at < record.size(); at += 64) {
+    text.reserve(3 * record.size() + 128);
+    for (size_t at = 0; at < record.size(); at += 4096) {
       text += ".ascii \"";
-      for (unsigned char c : StringRef(record).substr(at, 64)) {
+      for (unsigned char c : StringRef(record).substr(at, 4096)) {
+        if (c >= ' ' && c < 127 && c != '"' && c != '\\') {
+          text += char(c);
+          continue;
+        }
         text += '\\';
         text += digits[c >> 6], text += digits[(c >> 3) & 7], text += digits[c & 7];
       }

@@ -12,6 +12,7 @@
 // This source has parts, one for each noun. They are one translation unit, in the order in which src/lib.rs has them; this
 // is the first: what the record is made of.
 
+#include "llvm/ADT/BitVector.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SmallPtrSet.h"

@@ -2,13 +2,60 @@
 
 namespace {
 
+// Lines of a loop's code that are in the same copy of the same function as a place, but for the line that declares the
+// function, to which what is made ready for it belongs: the first and the last one, each with its place.
+std::pair<DebugLoc, DebugLoc> linesOf(const Loop *l, const DebugLoc &as) {
+  DebugLoc first, last;
+  auto *sub = as && as.getScope() ? getDISubprogram(as.getScope()) : nullptr;
+  if (!sub)
+    return {first, last};
+  for (auto *b : l->blocks())
+    for (auto &i : *b) {
+      const DebugLoc &at = i.getDebugLoc();
+      if (!at || !at.getLine() || !at.getScope() || at.getInlinedAt() != as.getInlinedAt() ||
+          getDISubprogram(at.getScope()) != sub || (!at.getInlinedAt() && at.getLine() == sub->getLine()))
+        continue;
+      if (!first || at.getLine() < first.getLine())
+        first = at;
+      if (!last || at.getLine() > last.getLine())
+        last = at;
+    }
+  return {first, last};
+}
+
+// Where a loop begins. clang says it. flang does not: then it is where the loop turns back, as a DO does, or else its first
+// line, as the reader finds it in machine code.
+DebugLoc startOf(const Loop *l) {
+  if (MDNode *id = l->getLoopID())
+    for (unsigned i = 1; i < id->getNumOperands(); i++)
+      if (auto *at = dyn_cast_or_null<DILocation>(id->getOperand(i)))
+        return DebugLoc(at);
+  SmallVector<BasicBlock *, 2> latches;
+  l->getLoopLatches(latches);
+  DebugLoc turn;
+  for (auto *b : latches) {
+    const DebugLoc &at = b->getTerminator()->getDebugLoc();
+    if (l->isLoopExiting(b) && at && at.getLine() && (!turn || at.getLine() < turn.getLine()))
+      turn = at;
+  }
+  DebugLoc start = l->getStartLoc();
+  for (auto *b : l->blocks())
+    for (auto &i : *b)
+      if (!start && i.getDebugLoc() && i.getDebugLoc().getLine())
+        start = i.getDebugLoc();
+  auto [first, last] = linesOf(l, turn ? turn : start);
+  if (!first)
+    return start;
+  return turn && turn.getLine() < last.getLine() ? turn : first;
+}
+
 // The innermost loop or branch around a block, plus one.
 unsigned OfFunction::parentOf(BasicBlock *b, const Loop *except) {
   Loop *l = li.getLoopFor(b);
   while (l && except && except->contains(l))
     l = l->getParentLoop();
   auto around = [&] { return l ? loopVertex(l) + 1 : 0; };
-  Place own = except ? placeOf(except->getStartLoc()) : Place();
+  Place own = except ? placeOf(startOf(except)) : Place();
   auto isWithin = [&](BasicBlock *at) {
     return at != b && (!l || (l->contains(at) && !l->isLoopExiting(at))) && !(except && except->contains(at));
   };
@@ -94,15 +141,10 @@ unsigned OfFunction::loopVertex(Loop *l) {
   if (known != loopVertices.end())
     return known->second;
   unsigned parent = parentOf(l->getHeader(), l);
-  DebugLoc start = l->getStartLoc();
+  DebugLoc start = startOf(l);
   Place p = placeOf(start);
-  unsigned last = p.line;
-  for (auto *b : l->blocks())
-    for (auto &i : *b)
-      if (auto at = i.getDebugLoc())
-        if (start && at.getScope() && start.getScope() && at.getInlinedAt() == start.getInlinedAt() &&
-            getDISubprogram(at.getScope()) == getDISubprogram(start.getScope()) && at.getLine())
-          last = std::max(last, unsigned(at.getLine()));
+  DebugLoc end = linesOf(l, start).second;
+  unsigned last = std::max(p.line, end ? unsigned(end.getLine()) : 0);
   unsigned exit = exitNode(l);
   // Copies of one loop, as vectorising makes them, are one.
   if (p.line) {

@@ -8,7 +8,7 @@ use headwater_model::psg::ModuleStructure;
 use std::path::{Path, PathBuf};
 
 /// Changes whenever the analysis has other results for the same file.
-const VERSION: u32 = 12;
+const VERSION: u32 = 13;
 
 /// A directory of analysed modules. What cannot be read there is analysed anew; what cannot be
 /// written is not kept.

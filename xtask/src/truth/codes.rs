@@ -81,6 +81,14 @@ impl Code {
         self.prepare_as(Flavor::Coverage)
     }
 
+    /// The same in a tree that clang and the plugin compile.
+    ///
+    /// # Errors
+    /// As [`Code::prepare`].
+    pub fn prepare_compiled(&self) -> Result<Tree, String> {
+        self.prepare_as(Flavor::Compiler)
+    }
+
     fn prepare_as(&self, flavor: Flavor) -> Result<Tree, String> {
         let packages = TOOLS.iter().copied();
         let own = self.packages.iter().map(String::as_str);

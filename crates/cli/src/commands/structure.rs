@@ -111,11 +111,31 @@ fn compared(c: &Comparison) -> String {
         "{} functions are in both; in machine code only {}, in the compiler's structure only {}\ncompiler's vertices before contraction {}, after {}\n",
         c.functions, c.functions_of_binary, c.functions_of_compiler, c.before, c.after
     );
+    let percent = |share: Option<f64>| match share {
+        Some(share) => format!("{:.1} %", 100.0 * share),
+        None => "none".to_string(),
+    };
     let mut part = |what: &str, a: &Agreement| {
-        let share = a.share();
-        let share = share.map_or("none".to_string(), |s| format!("{:.1} %", 100.0 * s));
-        let all = a.both + a.others.len();
-        out += &format!("{what}: {share} agree by line ({} of {all})\n", a.both);
+        let (all, common) = (a.both + a.others.len(), a.both + a.unclear);
+        out += &format!(
+            "{what}: {} agree by line ({} of {all}); of those that both have, {} ({} of {common})",
+            percent(a.share()),
+            a.both,
+            percent(a.share_of_common()),
+            a.both
+        );
+        if a.by_range > 0 {
+            let (loops, are) = if a.by_range == 1 {
+                ("loop", "is")
+            } else {
+                ("loops", "are")
+            };
+            out += &format!(
+                "; {} {loops} of these {are} at different lines of the same range",
+                a.by_range
+            );
+        }
+        out.push('\n');
         for other in &a.others {
             out += &format!("  {other}\n");
         }

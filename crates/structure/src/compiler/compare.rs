@@ -1,13 +1,14 @@
 //! Holds both front ends against each other: which loops and MPI calls agree by line, and why the others do not.
 
 use super::attach::{exported, openness};
+use super::loops::{How, Pairing, Partner, Place};
 use super::matching::{Key, KeyKind, MatchedFunction, binary_key, compiler_key, matched};
 use super::program::Program;
 use super::records;
 use crate::elf::Image;
-use headwater_model::dependence::Comparison;
+use headwater_model::dependence::{Agreement, Comparison};
 use headwater_model::psg::ModuleStructure;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Compares a structure with the section of its file.
 pub fn compare(image: &Image<'_>, structure: &ModuleStructure) -> Option<Comparison> {
@@ -37,58 +38,124 @@ pub fn compare(image: &Image<'_>, structure: &ModuleStructure) -> Option<Compari
 fn add(
     structure: &ModuleStructure,
     program: &Program<'_>,
-    function: &MatchedFunction,
+    function: &MatchedFunction<'_>,
     out: &mut Comparison,
 ) {
     let Some(own) = structure.functions.get(function.index as usize) else {
         return;
     };
-    // By place: whether the machine code has it, and the compiler.
-    let mut places: BTreeMap<Key, (bool, bool)> = BTreeMap::new();
-    let parts = function.matches.iter().filter(|m| m.part);
-    let parts: Vec<u32> = parts.map(|m| m.vertex).collect();
-    out.loops.parts += parts.len();
-    for vertex in 0..own.vertices.len() as u32 {
-        if parts.binary_search(&vertex).is_err()
-            && let Some(key) = binary_key(structure, own, vertex)
-        {
-            places.entry(key).or_default().0 = true;
-        }
-    }
-    for v in program
-        .function(function.id)
-        .map_or(&[][..], |f| &f.vertices)
-    {
-        places
-            .entry(compiler_key(program, function.id, v))
-            .or_default()
-            .1 = true;
-    }
     let name = structure.string(own.name);
-    let lines: Vec<(Key, bool)> = places
-        .iter()
-        .filter(|(_, (binary, compiler))| binary != compiler)
-        .map(|(k, (binary, _))| (k.clone(), *binary))
-        .collect();
-    for (key, (binary, compiler)) in &places {
-        let agreement = match key.kind {
-            KeyKind::Loop => &mut out.loops,
-            KeyKind::MpiCall => &mut out.mpi,
-            _ => continue,
-        };
-        if *binary && *compiler {
-            agreement.both += 1;
-            continue;
+    let all = loops(&function.loops, &mut out.loops);
+    count(&all, name, &mut out.loops);
+    let mut places: Sides = Sides::new();
+    let is_mpi = |k: &Key| k.kind == KeyKind::MpiCall;
+    for vertex in 0..own.vertices.len() as u32 {
+        if let Some(key) = binary_key(structure, own, vertex).filter(is_mpi) {
+            places.entry(key).or_default().machine = true;
         }
-        let near = |(other, of_binary): &(Key, bool)| {
-            of_binary != binary
-                && other.kind == key.kind
+    }
+    let vertices = program.function(function.id);
+    for v in vertices.map_or(&[][..], |f| &f.vertices) {
+        let key = compiler_key(program, function.id, v);
+        if is_mpi(&key) {
+            places.entry(key).or_default().compiler = true;
+        }
+    }
+    count(&places, name, &mut out.mpi);
+}
+
+/// Who has a place: the machine code, the compiler; and its last line.
+#[derive(Default)]
+struct Side {
+    machine: bool,
+    compiler: bool,
+    /// Whether the machine code has a part of it.
+    part: bool,
+    last: u32,
+}
+
+type Sides = BTreeMap<Key, Side>;
+
+impl Side {
+    fn is_alone(&self) -> bool {
+        self.machine != self.compiler
+    }
+}
+
+/// Lines between two places that may be one.
+const NEAR: u32 = 2;
+
+/// The places of loops. A loop that is at two lines is at the compiler's; parts of loops are none.
+fn loops(pairing: &Pairing<'_>, agreement: &mut Agreement) -> Sides {
+    let key = |place: &Place<'_>| Key {
+        kind: KeyKind::Loop,
+        file: place.file.to_string(),
+        line: place.first,
+        callee: String::new(),
+    };
+    let mut out = Sides::new();
+    for place in &pairing.compiler.all {
+        let side = out.entry(key(place)).or_default();
+        (side.compiler, side.last) = (true, side.last.max(place.last));
+    }
+    let mut elsewhere = BTreeSet::new();
+    for (place, partner) in pairing.machine.all.iter().zip(&pairing.partners) {
+        match partner {
+            None => {
+                let side = out.entry(key(place)).or_default();
+                (side.machine, side.last) = (true, side.last.max(place.last));
+            }
+            Some(Partner {
+                how: How::Part,
+                places,
+            }) => {
+                agreement.parts += place.vertices.len();
+                for place in places.iter().filter_map(|c| pairing.compiler.all.get(*c)) {
+                    out.entry(key(place)).or_default().part = true;
+                }
+            }
+            Some(Partner { how, places }) => {
+                for place in places.iter().filter_map(|c| pairing.compiler.all.get(*c)) {
+                    let key = key(place);
+                    let known = out.entry(key.clone()).or_default();
+                    if *how == How::Range && !known.machine {
+                        elsewhere.insert(key.clone());
+                    }
+                    if *how == How::Line {
+                        elsewhere.remove(&key);
+                    }
+                    known.machine = true;
+                }
+            }
+        }
+    }
+    agreement.by_range += elsewhere.len();
+    out
+}
+
+/// Counts the places of a function, with a sentence for each that one side has alone.
+fn count(places: &Sides, name: &str, agreement: &mut Agreement) {
+    // Places without a line may be anywhere: they do not agree.
+    let alone = |(k, side): &(&Key, &Side)| side.is_alone() || k.line == 0;
+    let lines: Vec<(&Key, &Side)> = places.iter().filter(alone).collect();
+    agreement.both += places.len() - lines.len();
+    for &(key, side) in &lines {
+        let binary = side.machine;
+        let range = |k: &Key, s: &Side| (k.line, s.last.max(k.line).saturating_add(NEAR));
+        let near = |(other, of): &(&Key, &Side)| {
+            let (one, other_range) = (range(key, side), range(other, of));
+            of.machine != binary
+                && other.line > 0
                 && other.file == key.file
-                && other.line.abs_diff(key.line) <= 2
+                && one.0 <= other_range.1
+                && other_range.0 <= one.1
         };
         let why = match (binary, key.line) {
             (_, 0) => "has no line",
-            _ if lines.iter().any(near) => "the other has it at a line nearby",
+            _ if side.part || lines.iter().any(near) => {
+                agreement.unclear += 1;
+                "the other has one in these lines or nearby, which may be the same"
+            }
             (true, _) if key.kind == KeyKind::Loop => {
                 "made of other code by the compiler after the plugin, or a library function's loop"
             }
@@ -98,7 +165,7 @@ fn add(
             }
             (false, _) => "removed after the plugin",
         };
-        let side = if *binary { "machine code" } else { "compiler" };
+        let side = if binary { "machine code" } else { "compiler" };
         let what = match key.kind {
             KeyKind::Loop => "loop",
             _ => key.callee.as_str(),

@@ -1,20 +1,15 @@
-//! Which vertices of the machine code the compiler has too: those of the same function, kind, source line and nest of
-//! loops; calls also of the same callee.
+//! Which vertices of the machine code the compiler has too: loops as `loops` pairs them; branches and calls of the same
+//! function, source line and loop, calls also of the same callee.
 //!
-//! Inlining may put one loop of the source into a function several times. If the nest does not distinguish the
+//! Inlining may put one vertex of the source into a function several times. If the loops around do not distinguish the
 //! copies, a vertex has all of them as candidates.
 
+use super::loops::{Extent, Pairing, Places};
 use super::program::{FunctionId, Program};
 use super::record::{CompilerVertex, Kind};
 use crate::names::demangle;
 use headwater_model::psg::{Function, ModuleStructure, VertexKind};
 use rustc_hash::FxHashMap;
-
-/// Loops around a vertex that count, the innermost ones.
-const NEST: usize = 4;
-
-/// Loops of a function that parts are looked for in.
-const MOST_LOOPS: usize = 2000;
 
 /// What a vertex is known by: kind, base name of the file, line, callee.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -38,20 +33,19 @@ pub enum KeyKind {
 pub struct Match {
     pub vertex: u32,
     pub candidates: Vec<u32>,
-    /// Whether it is a loop that begins within the lines of the compiler's: a part that vectorising or unrolling made.
-    pub part: bool,
 }
 
 /// A function of the machine code, and of a record.
-pub struct MatchedFunction {
+pub struct MatchedFunction<'a> {
     /// Index in the structure.
     pub index: u32,
     pub id: FunctionId,
     pub matches: Vec<Match>,
+    pub loops: Pairing<'a>,
 }
 
-fn base(path: &str) -> String {
-    path.rsplit('/').next().unwrap_or(path).to_string()
+fn base(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
 }
 
 /// The key of a vertex of machine code; `None` for what the compiler does not have.
@@ -67,7 +61,7 @@ pub fn binary_key(structure: &ModuleStructure, function: &Function, vertex: u32)
     let callee = v.name.filter(|_| v.kind.is_call());
     Some(Key {
         kind,
-        file: base(v.file.map_or("", |f| structure.string(f))),
+        file: base(v.file.map_or("", |f| structure.string(f))).to_string(),
         line: v.first_line,
         callee: callee.map_or(String::new(), |n| structure.string(n).to_string()),
     })
@@ -88,38 +82,69 @@ pub fn compiler_key(program: &Program<'_>, id: FunctionId, v: &CompilerVertex) -
     };
     Key {
         kind,
-        file: base(program.string(id.unit, v.at.file)),
+        file: base(program.string(id.unit, v.at.file)).to_string(),
         line: v.at.line,
         callee: demangle(symbol),
     }
 }
 
-/// Lines of the loops around a vertex, innermost first.
-type Nest = Vec<(String, u32)>;
-
-fn binary_nest(structure: &ModuleStructure, function: &Function, vertex: u32) -> Nest {
-    let get = |v: u32| function.vertices.get(v as usize);
-    let around = std::iter::successors(get(vertex), |v| v.parent.and_then(get)).skip(1);
-    let loops = around.filter(|v| v.kind.is_loop());
-    let line = |v: &headwater_model::psg::Vertex| {
-        let file = base(v.file.map_or("", |f| structure.string(f)));
-        (file, v.first_line)
-    };
-    loops.map(line).take(NEST).collect()
+/// The innermost loop around a vertex of machine code.
+fn loop_around(function: &Function, vertex: u32) -> Option<u32> {
+    let get = |v: &u32| function.vertices.get(*v as usize)?.parent;
+    let mut around = std::iter::successors(get(&vertex), get);
+    around.find(|v| {
+        function
+            .vertices
+            .get(*v as usize)
+            .is_some_and(|v| v.kind.is_loop())
+    })
 }
 
-fn compiler_nest(program: &Program<'_>, id: FunctionId, vertex: u32) -> Nest {
-    let Some(function) = program.function(id) else {
-        return Nest::new();
-    };
-    let loops = function.around(Some(vertex)).skip(1);
-    let loops = loops.filter(|v| v.kind == Kind::Loop);
-    let line = |v: &CompilerVertex| (base(program.string(id.unit, v.at.file)), v.at.line);
-    loops.map(line).take(NEST).collect()
+/// The innermost loop around a vertex of the compiler.
+fn compiler_loop_around(vertices: &[CompilerVertex], vertex: u32) -> Option<u32> {
+    let get = |v: &u32| vertices.get(*v as usize)?.parent;
+    let mut around = std::iter::successors(get(&vertex), get);
+    around.find(|v| {
+        vertices
+            .get(*v as usize)
+            .is_some_and(|v| v.kind == Kind::Loop)
+    })
+}
+
+/// The loops of a function in both front ends, and which of them are the same.
+fn loops<'a>(
+    structure: &'a ModuleStructure,
+    function: &Function,
+    program: &Program<'a>,
+    id: FunctionId,
+) -> Pairing<'a> {
+    let machine = (0u32..).zip(&function.vertices);
+    let machine = machine.filter(|(_, v)| v.kind.is_loop());
+    let machine = machine.map(|(vertex, v)| Extent {
+        vertex,
+        around: loop_around(function, vertex),
+        file: base(v.file.map_or("", |f| structure.string(f))),
+        first: v.first_line,
+        last: v.last_line,
+    });
+    let vertices = program.function(id).map_or(&[][..], |f| &f.vertices);
+    let compiler = (0u32..).zip(vertices);
+    let compiler = compiler.filter(|(_, v)| v.kind == Kind::Loop);
+    let compiler = compiler.map(|(vertex, v)| Extent {
+        vertex,
+        around: compiler_loop_around(vertices, vertex),
+        file: base(program.string(id.unit, v.at.file)),
+        first: v.at.line,
+        last: v.last,
+    });
+    Pairing::new(Places::new(machine), Places::new(compiler))
 }
 
 /// Finds the functions and vertices that both have.
-pub fn matched(structure: &ModuleStructure, program: &Program<'_>) -> Vec<MatchedFunction> {
+pub fn matched<'a>(
+    structure: &'a ModuleStructure,
+    program: &Program<'a>,
+) -> Vec<MatchedFunction<'a>> {
     let mut out = Vec::new();
     for (index, function) in (0u32..).zip(&structure.functions) {
         let symbol = function.symbol.map_or("", |s| structure.string(s));
@@ -129,7 +154,7 @@ pub fn matched(structure: &ModuleStructure, program: &Program<'_>) -> Vec<Matche
         // Several static functions of one name: that of the same source file.
         let source = |id: &FunctionId| {
             let record = program.records.get(id.unit as usize);
-            record.map_or(String::new(), |r| base(r.string(r.source)))
+            record.map_or("", |r| base(r.string(r.source)))
         };
         let id = match &all[..] {
             [one] => Some(*one),
@@ -139,8 +164,14 @@ pub fn matched(structure: &ModuleStructure, program: &Program<'_>) -> Vec<Matche
             }
         };
         if let Some(id) = id {
-            let matches = matches(structure, function, program, id);
-            out.push(MatchedFunction { index, id, matches });
+            let loops = loops(structure, function, program, id);
+            let matches = matches(structure, function, program, id, &loops);
+            out.push(MatchedFunction {
+                index,
+                id,
+                matches,
+                loops,
+            });
         }
     }
     out
@@ -151,55 +182,48 @@ fn matches(
     function: &Function,
     program: &Program<'_>,
     id: FunctionId,
+    loops: &Pairing<'_>,
 ) -> Vec<Match> {
     let mut by_key: FxHashMap<Key, Vec<u32>> = FxHashMap::default();
     let vertices = program.function(id).map_or(&[][..], |f| &f.vertices);
     for (number, v) in (0u32..).zip(vertices) {
-        if v.at.line > 0 {
+        if v.at.line > 0 && v.kind != Kind::Loop {
             let key = compiler_key(program, id, v);
             by_key.entry(key).or_default().push(number);
         }
     }
-    let loops: Vec<(u32, &CompilerVertex)> = (0u32..)
-        .zip(vertices)
-        .filter(|(_, v)| v.kind == Kind::Loop)
-        .take(MOST_LOOPS)
-        .collect();
     let mut out = Vec::new();
     for vertex in 0..function.vertices.len() as u32 {
         let Some(key) = binary_key(structure, function, vertex) else {
             continue;
         };
-        let nest = binary_nest(structure, function, vertex);
-        let Some(all) = by_key.get(&key) else {
-            let last = function.vertices.get(vertex as usize).map(|v| v.last_line);
-            let around = |&(number, v): &(u32, &CompilerVertex)| {
-                let lines = v.at.line..=v.last;
-                let fits = key.kind == KeyKind::Loop
-                    && lines.contains(&key.line)
-                    && last.is_some_and(|l| lines.contains(&l))
-                    && base(program.string(id.unit, v.at.file)) == key.file
-                    && compiler_nest(program, id, number) == nest;
-                fits.then_some((v.at.line, number))
-            };
-            let found = loops.iter().filter_map(around).max();
-            out.extend(found.map(|(_, number)| Match {
-                vertex,
-                candidates: vec![number],
-                part: true,
-            }));
-            continue;
+        let candidates = match key.kind {
+            KeyKind::Loop => {
+                let place = loops.machine.of(vertex);
+                let partner = place.and_then(|m| loops.partners.get(m)?.as_ref());
+                let places = partner.map_or(&[][..], |p| &p.places);
+                let all = places.iter().filter_map(|c| loops.compiler.all.get(*c));
+                all.flat_map(|c| c.vertices.iter().copied()).collect()
+            }
+            _ => {
+                let all = by_key.get(&key).map_or(&[][..], Vec::as_slice);
+                let around = loop_around(function, vertex);
+                let ours = around.and_then(|v| loops.machine.of(v));
+                let same = |c: &&u32| {
+                    let theirs = compiler_loop_around(vertices, **c);
+                    let theirs = theirs.and_then(|v| loops.compiler.of(v));
+                    loops.is_same_loop(ours, theirs)
+                };
+                let mut candidates: Vec<u32> = all.iter().filter(same).copied().collect();
+                if candidates.is_empty() {
+                    candidates = all.to_vec();
+                }
+                candidates
+            }
         };
-        let mut candidates = all.clone();
-        candidates.retain(|c| all.len() == 1 || compiler_nest(program, id, *c) == nest);
-        if candidates.is_empty() {
-            candidates.clone_from(all);
+        if !candidates.is_empty() {
+            out.push(Match { vertex, candidates });
         }
-        out.push(Match {
-            vertex,
-            candidates,
-            part: false,
-        });
     }
     out
 }

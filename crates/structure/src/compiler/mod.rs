@@ -2,12 +2,13 @@
 //!
 //! The plugin (`pass`) writes a record for each translation unit, and linking joins them. The way:
 //! `record` (bytes) → `program` (units joined by symbols) → `follow` (a value back to its origins, with the `meaning` of
-//! MPI calls) → `matching` (vertices of machine code that the compiler has too) → `attach`, `compare`. The vertices
+//! MPI calls) → `loops`, `matching` (vertices of machine code that the compiler has too) → `attach`, `compare`. The vertices
 //! stay those of the machine code, because that is what runs; the compiler adds why they run as often as they do.
 
 mod attach;
 mod compare;
 mod follow;
+mod loops;
 mod matching;
 mod meaning;
 mod program;

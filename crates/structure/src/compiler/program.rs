@@ -43,7 +43,7 @@ pub struct Program<'a> {
 }
 
 /// Steps of all walks over one module: what is not reached by then is unknown.
-const STEPS: u64 = 4_000_000;
+const STEPS: u64 = 20_000_000;
 
 impl<'a> Program<'a> {
     /// Joins records. `open` says that the module has code that no record describes, or is a library; `exported` has the

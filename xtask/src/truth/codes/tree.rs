@@ -25,19 +25,36 @@ pub enum Flavor {
     Optimised,
     /// With gcov's counters and without optimisation, to find the statements that a run executes.
     Coverage,
+    /// With clang and the plugin that writes the program's structure.
+    Compiler,
 }
+
+/// The compiler of [`Flavor::Compiler`], by the name that it is called by.
+const COMPILER: &str = include_str!("../../../truth/compiler.sh");
+
+/// The version of LLVM for C and C++.
+const LLVM: &str = "22";
 
 impl Flavor {
     fn directory(self) -> &'static str {
         match self {
             Self::Optimised => "tree",
             Self::Coverage => "coverage",
+            Self::Compiler => "compiler",
+        }
+    }
+
+    /// Compile times are measured one by one.
+    fn make_flags(self) -> &'static str {
+        match self {
+            Self::Compiler => "-j1",
+            Self::Optimised | Self::Coverage => "-j2",
         }
     }
 
     fn flags(self) -> &'static str {
         match self {
-            Self::Optimised => "-g -O2",
+            Self::Optimised | Self::Compiler => "-g -O2",
             // Threads count at the same time. The functions that a compiler makes of parallel loops gcov leaves out, so
             // their loops are counted where they are, in one thread.
             Self::Coverage => "-g -O0 --coverage -fprofile-update=atomic -fno-openmp",
@@ -204,6 +221,7 @@ impl Tree {
             return self.clean();
         }
         let _ = std::fs::remove_file(&mark);
+        let _ = std::fs::remove_file(self.times());
         let _ = std::fs::remove_dir_all(&self.root);
         let _ = std::fs::remove_dir_all(self.originals());
         let _ = std::fs::remove_file(self.patched_program());
@@ -226,6 +244,37 @@ impl Tree {
         std::fs::write(mark, hash).map_err(|e| e.to_string())
     }
 
+    /// User seconds of compilers, a line for each source of the sample.
+    pub fn times(&self) -> PathBuf {
+        self.root.with_extension("times")
+    }
+
+    /// Sets the compilers to those with the plugin. The files have no spaces in their names, as makefiles want it.
+    fn set_compiler(&self, shell: &mut Command) -> Result<(), String> {
+        let place = setup::target().join("truth/compilers");
+        std::fs::create_dir_all(&place).map_err(|e| e.to_string())?;
+        for (variable, name) in [("CC", "cc"), ("CXX", "cxx"), ("FC", "fc")] {
+            let path = place.join(name);
+            // Written only where it is not there: a running build may read it.
+            if std::fs::read_to_string(&path).is_ok_and(|text| text == COMPILER) {
+                shell.env(variable, path);
+                continue;
+            }
+            let permitted = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+            std::fs::write(&path, COMPILER)
+                .and_then(|()| std::fs::set_permissions(&path, permitted))
+                .map_err(|e| format!("{}: {e}", path.display()))?;
+            shell.env(variable, path);
+        }
+        shell.env("HEADWATER", setup::headwater());
+        shell.env("HEADWATER_LLVM", LLVM);
+        // Of the first build only: a patched file is not of the code.
+        if !self.root.with_extension("built").exists() {
+            shell.env("HW_TIMES", self.times());
+        }
+        Ok(())
+    }
+
     /// Runs shell lines in the tree; all that they print is in a file beside it.
     fn shell(&self, lines: &[String]) -> Result<(), String> {
         let log = self.root.with_extension("log");
@@ -240,10 +289,13 @@ impl Tree {
                 ("FC", "mpifort.openmpi"),
                 ("F77", "mpifort.openmpi"),
                 ("F90", "mpifort.openmpi"),
-                ("MAKEFLAGS", "-j2"),
+                ("MAKEFLAGS", self.flavor.make_flags()),
                 ("OMPI_ALLOW_RUN_AS_ROOT", "1"),
                 ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"),
             ]);
+            if self.flavor == Flavor::Compiler {
+                self.set_compiler(&mut shell)?;
+            }
             shell.envs(["CFLAGS", "CXXFLAGS", "FFLAGS", "FCFLAGS"].map(|n| (n, flags.to_string())));
             shell.env("LDFLAGS", flags);
             let mut shell = within(LONGEST_BUILD, &shell);
@@ -287,7 +339,7 @@ impl Tree {
     /// Threads of each rank where the compiler makes them.
     fn openmp_threads(&self) -> u32 {
         match self.flavor {
-            Flavor::Optimised => self.code.threads,
+            Flavor::Optimised | Flavor::Compiler => self.code.threads,
             Flavor::Coverage => 1,
         }
     }

@@ -17,25 +17,25 @@ pub fn llvm_config(version: u32) -> Option<PathBuf> {
     find(&format!("llvm-config-{version}")).or_else(|| own.is_file().then_some(own))
 }
 
+/// What changes with an installation of LLVM: where its tool is, its size and its age.
+fn installed(config: &Path) -> String {
+    let config = config
+        .canonicalize()
+        .unwrap_or_else(|_| config.to_path_buf());
+    let about = std::fs::metadata(&config).ok();
+    let age = about.as_ref().and_then(|m| m.modified().ok());
+    format!("{} {:?} {age:?} ", config.display(), about.map(|m| m.len()))
+}
+
 /// The plugin for a version, built if it is not in the cache.
 pub fn plugin(version: u32, config: &Path) -> Result<PathBuf, String> {
     // Compilers run in other directories.
     let dir = cache_dir()
         .filter(|d| d.is_absolute())
         .ok_or("there is no place to keep the compiler's plugin: set HOME or XDG_CACHE_HOME to an absolute path")?;
-    let flags = Command::new(config)
-        .args(["--version", "--cxxflags"])
-        .output()
-        .map_err(|e| format!("cannot start {}: {e}", config.display()))?;
-    if !flags.status.success() {
-        return Err(format!(
-            "{} fails: install llvm-{version}-dev again",
-            config.display()
-        ));
-    }
-    let flags = String::from_utf8_lossy(&flags.stdout).into_owned();
-    // Another LLVM or another source is another plugin.
-    let key = format!("{flags}{PASS_SOURCE}")
+    // Another LLVM or another source is another plugin. Asking LLVM's tool each time would take longer than many a
+    // source takes to compile.
+    let key = format!("{}{PASS_SOURCE}", installed(config))
         .bytes()
         .fold(0, |key, byte| mix2(key, u64::from(byte)));
     let made = dir.join(format!("pass-{version}-{key:016x}.so"));
@@ -56,6 +56,17 @@ pub fn plugin(version: u32, config: &Path) -> Result<PathBuf, String> {
     if made.is_file() {
         return Ok(made);
     }
+    let flags = Command::new(config)
+        .args(["--version", "--cxxflags"])
+        .output()
+        .map_err(|e| format!("cannot start {}: {e}", config.display()))?;
+    if !flags.status.success() {
+        return Err(format!(
+            "{} fails: install llvm-{version}-dev again",
+            config.display()
+        ));
+    }
+    let flags = String::from_utf8_lossy(&flags.stdout).into_owned();
     let own = |ending: &str| dir.join(format!("pass-{version}-{}.{ending}", std::process::id()));
     let (source, part) = (own("cpp"), own("part"));
     std::fs::write(&source, PASS_SOURCE).map_err(cannot)?;
