@@ -148,7 +148,6 @@ mod tests {
         }
         // What had the same place is read again.
         assert!(seen.read(0x10008, &mut bytes) && bytes[0] == 7);
-        drop(seen);
         image.word_at(0x10008, 9);
         assert_eq!(blocks.of(&image).word(0x10008), Some(9));
     }
