@@ -94,6 +94,8 @@ pub struct RunInfo {
     pub scale: String,
     /// The same as a figure: `4`, `8`, `2×4`.
     pub figure: String,
+    /// By how much it is larger than that of one thread: ranks times threads.
+    pub size: u32,
     /// Threads that computed at the same time, of all ranks together.
     pub threads: u32,
     /// Cores that they had in all; 0 where unknown.

@@ -40,7 +40,9 @@ pub fn command(named: &[PathBuf], quiet: bool) -> Outcome {
 fn being_recorded(dir: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(dir).into_iter().flatten();
     let mut runs: Vec<PathBuf> = entries.filter_map(|e| Some(e.ok()?.path())).collect();
-    runs.retain(|run| is_run(run) && !is_finished(run));
+    // One that is no live run of this user's is no reason to leave the others running. A link may be somebody else's.
+    let is_live = |run: &PathBuf| recorders_of(run).is_ok_and(|all| !all.is_empty());
+    runs.retain(|run| !run.is_symlink() && is_run(run) && !is_finished(run) && is_live(run));
     runs.sort();
     runs
 }
@@ -55,14 +57,19 @@ fn stop(run: &Path) -> Result<String, String> {
     for recorder in &asked {
         recorder.ask_to_stop().map_err(|e| e.to_string())?;
     }
-    let mut left = waiting(recorders()?);
+    let mut now = recorders()?;
     for _ in 0..LOOKS {
-        if left.is_empty() {
+        if now.iter().all(|r| r.has_stopped) {
             break;
         }
         std::thread::sleep(BETWEEN);
-        left = waiting(recorders()?);
+        now = recorders()?;
     }
+    let goes_on = match now.is_empty() {
+        true => "and the program has ended, too",
+        false => "and the program goes on",
+    };
+    let left: Vec<Recorder> = now.into_iter().filter(|r| !r.has_stopped).collect();
     let shown = run.display().to_string();
     let then = format!(
         "to see what is there, type: headwater diagnose {}",
@@ -70,7 +77,7 @@ fn stop(run: &Path) -> Result<String, String> {
     );
     if left.is_empty() {
         return Ok(format!(
-            "{shown}: recording has ended ({}), and the program goes on; {then}",
+            "{shown}: recording has ended ({}), {goes_on}; {then}",
             match asked.len() {
                 1 => "1 process".to_string(),
                 n => format!("{n} processes"),
@@ -83,19 +90,13 @@ fn stop(run: &Path) -> Result<String, String> {
         .map_or_else(String::new, |r| r.subject.who(&ranks, r.size, WHO));
     Ok(match left.iter().find(|r| !r.is_here) {
         Some(far) => format!(
-            "{shown}: {who} did not answer yet; if the file system does not pass the request on to node {}, type this command there; {then}",
+            "{shown}: {who} did not answer yet; if the file system does not pass the request on to node {}, type this command there",
             far.host
         ),
         None => format!(
-            "{shown}: {who} did not answer yet, because nothing is computed there; recording ends when it computes again, and nothing is recorded until then; {then}"
+            "{shown}: {who} did not answer yet, probably because it sleeps; recording ends when it computes again, and nothing is recorded until then; {then}"
         ),
     })
-}
-
-/// Those that have not done as asked.
-fn waiting(recorders: Vec<Recorder>) -> Vec<Recorder> {
-    let left = recorders.into_iter().filter(|r| !r.has_stopped);
-    left.collect()
 }
 
 fn nothing_to_stop(dir: &Path) -> String {

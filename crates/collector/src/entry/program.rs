@@ -8,7 +8,7 @@
 use crate::end::close;
 use crate::entry::{begin, sample};
 use crate::guest::{recording, usage::IS_LINKED};
-use crate::libraries::{interpreter, references::modules};
+use crate::libraries::{interpreter, loader, references::modules};
 use crate::sampling::{counters, signal};
 use crate::storage::process_spool;
 use crate::threads::{
@@ -34,6 +34,13 @@ fn own_number() -> libc::pid_t {
     unsafe { libc::getpid() }
 }
 
+/// Whether the program's calls come to this object first. They do not where the program opened it late, as ITT does: then
+/// recording would not see what the program unloads.
+fn is_preloaded() -> bool {
+    let first = loader::object_of(loader::first(c"dlclose"));
+    !first.is_empty() && first == loader::object_of(begin as *const () as usize)
+}
+
 /// Whether this process is recorded as a program without MPI. A child is not, even where it shares the memory.
 pub fn is_recorded() -> bool {
     let recorded = PROCESS.load(Ordering::Acquire);
@@ -43,7 +50,7 @@ pub fn is_recorded() -> bool {
 /// Begins to record this process, if that is asked for.
 pub fn begin() {
     let named = std::env::var(ASKED).ok().and_then(|v| v.parse().ok());
-    if IS_LINKED || named != Some(own_number()) {
+    if IS_LINKED || named != Some(own_number()) || !is_preloaded() {
         return;
     }
     let _ = std::panic::catch_unwind(|| {

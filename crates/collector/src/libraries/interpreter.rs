@@ -177,10 +177,13 @@ pub fn state() -> Option<u64> {
 }
 
 /// A state that was found to be its thread's.
-#[derive(Clone, Copy, PartialEq)]
+#[derive(Clone, Copy)]
 pub struct Verified {
     runtime: u64,
     state: u64,
+    /// Whether this is the process's first thread. It is the one that ends an interpreter, so no other one frees its
+    /// state and frames while it reads them.
+    is_first: bool,
 }
 
 impl Verified {
@@ -188,6 +191,7 @@ impl Verified {
     pub const NONE: Self = Self {
         runtime: 0,
         state: 0,
+        is_first: false,
     };
 }
 
@@ -203,23 +207,25 @@ pub unsafe fn own_state(
     leaves: bool,
 ) -> Option<(u64, bool)> {
     let state = state()?;
-    let now = Verified {
-        runtime: python.runtime,
-        state,
-    };
-    if leaves || *verified != now {
+    let is_known = (verified.runtime, verified.state) == (python.runtime, state);
+    if leaves || !is_known {
         // SAFETY: a plain query.
         let own = unsafe { libc::pthread_self() };
         let number = Checked.word(state.wrapping_add(python.layout.thread_id));
         if number != Some(own) {
             return None;
         }
-        *verified = now;
+        *verified = Verified {
+            runtime: python.runtime,
+            state,
+            // SAFETY: plain queries.
+            is_first: unsafe { libc::gettid() == libc::getpid() },
+        };
     }
     let ends = (python.runtime + python.layout.finalizing) as *const u64;
     // An interpreter that ends frees states and frames, also those of a daemon thread that is in a call.
     // SAFETY: an aligned word in the interpreter, which is loaded.
-    let is_direct = !leaves && unsafe { ends.read_volatile() } == 0;
+    let is_direct = !leaves && verified.is_first && unsafe { ends.read_volatile() } == 0;
     Some((state, is_direct))
 }
 

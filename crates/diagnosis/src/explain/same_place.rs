@@ -31,7 +31,7 @@ fn parting(paths: &[Vec<Place>], own: usize) -> Option<&Place> {
 /// be inlined in one caller and called by another.
 fn alike(a: &Place, b: &Place) -> bool {
     let is_function = |p: &Place| matches!(p.kind, VertexKind::Function | VertexKind::Inlined);
-    if is_function(a) && is_function(b) && a.file.is_some() {
+    if a.kind != b.kind && is_function(a) && is_function(b) && a.file.is_some() {
         return (&a.name, &a.file, &a.module) == (&b.name, &b.file, &b.module);
     }
     let named = |p: &Place| p.file.is_some() && p.first_line > 0;

@@ -7,7 +7,7 @@ use headwater_model::Rank;
 use headwater_model::words::Subject;
 use std::ffi::OsString;
 use std::fs::File;
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader, ErrorKind, Read};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
@@ -109,13 +109,16 @@ impl Recorder {
         if self.has_stopped {
             return Ok(());
         }
-        let no_link = rustix::fs::OFlags::NOFOLLOW.bits().cast_signed();
+        // Without DSYNC, a client of NFS may write back all of the page, with what it had read of the rest before.
+        let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::DSYNC;
         let opened = File::options()
             .write(true)
-            .custom_flags(no_link)
+            .custom_flags(flags.bits().cast_signed())
             .open(&self.file);
-        opened
-            .and_then(|file| file.write_all_at(&STOP_ASKED.to_ne_bytes(), stop_at()))
-            .map_err(FormatError::io("write", &self.file))
+        match opened.and_then(|file| file.write_all_at(&STOP_ASKED.to_ne_bytes(), stop_at())) {
+            // The rank has merged its data and removed its file.
+            Err(e) if e.kind() == ErrorKind::NotFound => Ok(()),
+            done => done.map_err(FormatError::io("write", &self.file)),
+        }
     }
 }

@@ -260,10 +260,10 @@ fn so_far(dir: &Path) -> Option<Result<Run, FormatError>> {
         name_by_directory(run, dir);
         run.header.still_running = true;
     }
-    // Its ranks may have merged their data meanwhile, and the recorder may have finished the run.
-    match run {
-        Err(_) if is_finished(dir) => Some(read_run(dir)),
-        run => Some(run),
+    // The run may have been finished meanwhile: then files were removed while others were read.
+    match is_finished(dir) {
+        true => Some(read_run(dir)),
+        false => Some(run),
     }
 }
 
@@ -299,7 +299,11 @@ fn check_owner(dir: &Path) -> Result<(), FormatError> {
             true => std::fs::metadata,
             false => std::fs::symlink_metadata,
         };
-        let found = look(&path).map_err(FormatError::io("read", &path))?;
+        let found = match look(&path) {
+            // Ranks that merge their data remove their files.
+            Err(e) if e.kind() == ErrorKind::NotFound && path != dir => continue,
+            found => found.map_err(FormatError::io("read", &path))?,
+        };
         if found.is_symlink() {
             return Err(FormatError::Link(path));
         }

@@ -10,11 +10,11 @@ use headwater_model::words;
 pub fn info(run: &Recorded, d: &Diagnosis) -> RunInfo {
     let recorded = run.run();
     let header = &recorded.header;
-    let summary = d
-        .scales
-        .iter()
-        .find(|s| s.run == header.name && s.ranks == header.ranks);
     let threads_each = threads::of_scale(recorded);
+    let summary = d.scales.iter().find(|s| {
+        (s.run.as_str(), s.ranks, s.threads_each)
+            == (header.name.as_str(), header.ranks, threads_each)
+    });
     let mut missing = header.missing.clone();
     missing.extend(run.unseen().cloned());
     missing.extend(run.stopped().cloned());
@@ -22,6 +22,7 @@ pub fn info(run: &Recorded, d: &Diagnosis) -> RunInfo {
         name: header.name.clone(),
         ranks: header.ranks,
         scale: words::scale(header.ranks, threads_each),
+        size: words::scale_size(header.ranks, threads_each),
         figure: ScaleSummary::unit(&d.scales).figure(header.ranks, threads_each),
         threads: summary.map_or(header.ranks, |s| s.threads),
         cores: summary.map_or(0, |s| s.cores),

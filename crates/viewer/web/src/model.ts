@@ -72,6 +72,8 @@ export interface RunInfo {
   scale: string;
   /** The same as a figure: "4", "8", "2×4". */
   figure: string;
+  /** By how much it is larger than that of one thread: ranks times threads. */
+  size: number;
   /** Threads that computed at the same time, of all ranks together. */
   threads: number;
   /** Cores that they had in all; 0 unknown. */

@@ -39,13 +39,13 @@ function ofGroup(page: Page, scale: number, metric: string, group: number): { ow
   return { own, whole };
 }
 
-/** Divides sums over ranks: the mean of a rank. Where a problem grows with the ranks, scales are compared by it. */
-function perRank(figures: Figures | null, ranks: number): Figures | null {
-  return figures && figures.map((value) => (value === null ? null : value / ranks));
+/** Divides sums over ranks or threads: the mean of one. Where a problem grows with them, scales are compared by it. */
+function perOne(figures: Figures, size: number): Figures {
+  return figures.map((value) => (value === null ? null : value / size));
 }
 
 interface Other {
-  ranks: number;
+  size: number;
   figures: ContextMetric | undefined;
   words: string;
   /** Of another build: what its figures leave out, or nothing. */
@@ -59,11 +59,11 @@ function otherOf(page: Page, choice: string, scale: number, metric: string): Oth
     const elsewhere = build.elsewhere[metric] ?? 0;
     const unit = unitOf(page.contexts.metrics.find((item) => item.name === metric));
     const note = elsewhere > 0 ? `${figure(elsewhere, unit)} of the other build are at places that this build does not have. They count only in the places around them.` : "";
-    return { ranks: build.scale.ranks, figures: build.scale.metrics[metric], words: `${build.name} of another build (${build.scale.ranks} ranks)`, note };
+    return { size: build.scale.ranks, figures: build.scale.metrics[metric], words: `${build.name} of another build (${build.scale.ranks} ranks)`, note };
   }
   const at = /^\d+$/.test(choice) ? Number(choice) : -1;
   const run = page.runs[at];
-  return run && at !== scale ? { ranks: run.ranks, figures: page.contexts.scales[at]?.metrics[metric], words: run.scale, note: null } : null;
+  return run && at !== scale ? { size: run.size, figures: page.contexts.scales[at]?.metrics[metric], words: run.scale, note: null } : null;
 }
 
 export function readingOf(page: Page, route: Route): Reading {
@@ -76,23 +76,25 @@ export function readingOf(page: Page, route: Route): Reading {
   const against = other ? (route.choices["against"] ?? null) : null;
   const groups = page.ranks[scale]?.groups ?? [];
   const group = against === null && third >= 0 && third < groups.length ? third : null;
-  const ranks = page.runs[scale]?.ranks ?? 1;
+  const [shown, size] = [page.runs[scale]?.scale ?? "", page.runs[scale]?.size ?? 1];
+  const [one, all] = page.is_process ? ["thread", "all threads"] : ["rank", "all ranks"];
   const base = { metric, scale, against, group };
   if (group !== null) {
     const figures = ofGroup(page, scale, name, group);
     const missing = figures ? "Of single ranks, only the places of the heat map are in this page." : "This metric is not in this page for single ranks.";
-    return { ...base, own: figures?.own ?? null, whole: figures?.whole ?? null, from: null, words: `${groups[group]?.name ?? ""} at ${ranks} ranks, mean of a rank`, note: missing };
+    return { ...base, own: figures?.own ?? null, whole: figures?.whole ?? null, from: null, words: `${groups[group]?.name ?? ""} at ${shown}, mean of a rank`, note: missing };
   }
   const own = ownFigures(page.contexts, scale, name);
   const whole = wholeFigures(page.contexts, scale, name);
   if (other) {
     const known = own && whole && other.figures;
-    // Of equally many ranks, the sums can be compared as they are.
-    const sums = page.diagnosis.scaling === "strong" || ranks === other.ranks;
-    const minus = (a: Figures, b: Figures) => (sums ? differences(a, b) : differences(perRank(a, ranks) ?? [], perRank(b, other.ranks) ?? []));
-    const words = `${ranks} ranks minus ${other.words}, ${sums ? "all ranks together" : "mean of a rank"}${other.note === null ? "; without loss, the difference is 0" : ""}`;
+    // Of equally many, the sums can be compared as they are. Another build has its ranks alone.
+    const many = other.note === null ? size : (page.runs[scale]?.ranks ?? 1);
+    const sums = page.diagnosis.scaling === "strong" || many === other.size;
+    const minus = (a: Figures, b: Figures) => (sums ? differences(a, b) : differences(perOne(a, many), perOne(b, other.size)));
+    const words = `${shown} minus ${other.words}, ${sums ? `${all} together` : `mean of a ${one}`}${other.note === null ? "; without loss, the difference is 0" : ""}`;
     return { ...base, own: known ? minus(own, known.exclusive) : null, whole: known ? minus(whole, known.inclusive) : null, from: null, words, note: known ? other.note || null : "One of the two runs does not have this metric." };
   }
   const from = `/contexts/scales/${scale}/metrics/${name}`;
-  return { ...base, own, whole, from: { own: `${from}/exclusive`, whole: `${from}/inclusive` }, words: `all ${ranks} ranks together`, note: own ? null : "This scale does not have this metric." };
+  return { ...base, own, whole, from: { own: `${from}/exclusive`, whole: `${from}/inclusive` }, words: size === 1 ? shown : `all ${shown} together`, note: own ? null : "This scale does not have this metric." };
 }

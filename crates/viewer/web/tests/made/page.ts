@@ -80,7 +80,7 @@ export function madePage(names: Names): Page {
     program: names.program,
     live: null,
     thinned: [],
-    runs: SCALES.map((ranks) => ({ name: `${names.run}.${ranks}`, ranks, scale: `${ranks} ranks`, figure: `${ranks}`, threads: ranks, cores: 2, nodes: ["node1"], duration_seconds: 3.4, command: [names.program, "100"], mpi_library: "Open MPI v4.1.4", started_unix: 1_790_000_000, recordings: 1, imported: false, counters: [], missing: [] })),
+    runs: SCALES.map((ranks) => ({ name: `${names.run}.${ranks}`, ranks, scale: `${ranks} ranks`, figure: `${ranks}`, size: ranks, threads: ranks, cores: 2, nodes: ["node1"], duration_seconds: 3.4, command: [names.program, "100"], mpi_library: "Open MPI v4.1.4", started_unix: 1_790_000_000, recordings: 1, imported: false, counters: [], missing: [] })),
     added: "ranks",
     is_process: false,
     diagnosis,
