@@ -24,33 +24,23 @@ fn sums(view: &View, name: &str) -> Vec<f64> {
     sums
 }
 
-/// Which ranks had counters: those of which any advanced. One of them may well be zero.
-fn counted(view: &View, counters: &[&str]) -> Vec<bool> {
-    let mut counted = vec![false; view.header.ranks as usize];
-    for counter in counters {
-        let sums = sums(view, counter);
-        (counted.iter_mut().zip(sums)).for_each(|(counted, sum)| *counted |= sum > 0.0);
-    }
-    counted
+/// The same of each rank that has any.
+fn by_rank(view: &View, name: &str) -> Option<Spread> {
+    let all = (0..).zip(sums(view, name));
+    Spread::new(all.filter(|(_, sum)| *sum > 0.0))
 }
 
-/// The sums of a column of the ranks that had counters.
-fn by_rank(view: &View, name: &str, counted: &[bool]) -> Option<Spread> {
-    let all = (0..).zip(sums(view, name)).zip(counted);
-    Spread::new(all.filter(|(_, counted)| **counted).map(|(sum, _)| sum))
-}
-
-/// What two figures are in relation to each other, of the ranks that had counters.
-fn ratio(view: &View, above: &str, below: &str, counted: &[bool]) -> Option<f64> {
+/// What two figures are in relation to each other, of the ranks that have both: some ranks may have had no counters.
+fn ratio(view: &View, above: &str, below: &str) -> Option<f64> {
     let mut others = sums(view, below);
     if below == "busy" {
         // Counters do not advance during sleep.
         let asleep = sums(view, "blocked");
         others.iter_mut().zip(asleep).for_each(|(b, a)| *b -= a);
     }
-    let pairs = sums(view, above).into_iter().zip(others).zip(counted);
-    let pairs = pairs.filter(|(_, counted)| **counted).map(|(pair, _)| pair);
-    let (above, below) = pairs.fold((0.0, 0.0), |sum, pair| (sum.0 + pair.0, sum.1 + pair.1));
+    let pairs = sums(view, above).into_iter().zip(others);
+    let both = pairs.filter(|(above, below)| *above > 0.0 && *below > 0.0);
+    let (above, below) = both.fold((0.0, 0.0), |sum, pair| (sum.0 + pair.0, sum.1 + pair.1));
     (below > 0.0).then(|| above / below)
 }
 
@@ -63,9 +53,8 @@ pub fn counters(runs: &[&Recorded]) -> Section {
     for recorded in runs {
         let view = recorded.top_down();
         let there: Vec<&str> = of_processor(recorded).collect();
-        let counted = counted(view, &there);
         for counter in &there {
-            let spread = by_rank(view, counter, &counted);
+            let spread = by_rank(view, counter);
             if spread.is_none() {
                 continue;
             }
@@ -78,7 +67,7 @@ pub fn counters(runs: &[&Recorded]) -> Section {
             if !there.contains(&above) {
                 continue;
             }
-            let Some(ratio) = ratio(view, above, below, &counted) else {
+            let Some(ratio) = ratio(view, above, below) else {
                 continue;
             };
             let mut row = begin(runs, recorded.run());
