@@ -60,6 +60,12 @@ impl Mpi {
     pub fn prepare(self, command: &mut Command) -> Result<(), String> {
         // Threads that wait for others must not take the cores that those need.
         command.env("OMP_WAIT_POLICY", "passive");
+        if self == Self::Open {
+            command.envs([
+                ("OMPI_ALLOW_RUN_AS_ROOT", "1"),
+                ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"),
+            ]);
+        }
         if self == Self::Intel {
             let place = wheels::intel()?;
             let links = setup::target().join("impi-links");
@@ -101,21 +107,24 @@ impl Mpi {
             None
         })
     }
+
+    /// Its launcher by name, with what lets ranks outnumber cores, for a program that does not say its library, such as
+    /// a script.
+    pub fn named_launcher(self) -> Result<Vec<PathBuf>, String> {
+        Ok(match (self, self.launcher()?) {
+            (Self::Open, _) => vec!["mpirun.openmpi".into(), "--oversubscribe".into()],
+            (_, Some(own)) => vec![own],
+            (_, None) => vec!["mpirun.mpich".into()],
+        })
+    }
+
     /// Its launcher for so many ranks, as the distribution and the package name it.
     pub fn mpirun(self, ranks: u32) -> Result<Command, String> {
-        let mut command = match (self, self.launcher()?) {
-            (_, Some(own)) => Command::new(own),
-            (Self::Mpich, None) => Command::new("mpirun.mpich"),
-            (_, None) => Command::new("mpirun.openmpi"),
-        };
+        let words = self.named_launcher()?;
+        let (program, options) = words.split_first().ok_or("no launcher")?;
+        let mut command = Command::new(program);
+        command.args(options);
         self.prepare(&mut command)?;
-        if self == Self::Open {
-            command.envs([
-                ("OMPI_ALLOW_RUN_AS_ROOT", "1"),
-                ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"),
-            ]);
-            command.arg("--oversubscribe");
-        }
         command.args(["-n", &ranks.to_string()]);
         Ok(command)
     }

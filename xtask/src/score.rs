@@ -61,8 +61,12 @@ pub fn diagnose(
             .args(["run", "-n", &ranks.to_string(), "--json", "-o"])
             .arg(&name)
             .arg("--");
-        if let Some(launcher) = mpi.launcher()? {
-            command.arg(launcher).args(["-n", "{np}"]);
+        let launcher = match case.manifest.is_python() {
+            true => mpi.named_launcher()?,
+            false => mpi.launcher()?.into_iter().collect(),
+        };
+        if !launcher.is_empty() {
+            command.args(launcher).args(["-n", "{np}"]);
         }
         command
             .arg(&case.program)

@@ -117,8 +117,7 @@ impl Manifest {
     /// for gfortran, and a program built with MPICH's fails there by itself.
     pub fn unfit(&self, mpi: Mpi) -> Option<&'static str> {
         let f08 = self.binding.as_deref() == Some("mpi_f08");
-        let python = self.language == "python" && self.scales.is_some();
-        if python && mpi != Mpi::Open {
+        if self.is_python() && self.scales.is_some() && mpi != Mpi::Open {
             return Some("Debian's mpi4py is that of Open MPI");
         }
         (f08 && mpi == Mpi::Intel)
@@ -140,9 +139,14 @@ impl Manifest {
         }
     }
 
+    /// Whether it is a script, which does not say its MPI library.
+    pub fn is_python(&self) -> bool {
+        self.language == "python"
+    }
+
     /// Whether it is recorded once, and its cause is where most of the time is.
     pub fn is_profiled(&self) -> bool {
-        self.language == "python" && self.scales.is_none() && self.threads.is_none()
+        self.is_python() && self.scales.is_none() && self.threads.is_none()
     }
 
     /// Whether each rank has several threads.
@@ -218,7 +222,7 @@ fn build(name: String, request: &Request) -> Result<Case, String> {
             "{name}/expected.toml: either causes or expected = \"none\", not both or neither"
         ));
     }
-    if manifest.language == "python" {
+    if manifest.is_python() {
         let script = manifest.sources.first();
         let script = script.ok_or(format!("{name}/expected.toml names no script"))?;
         return Ok(Case {

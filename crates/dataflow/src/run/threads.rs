@@ -103,7 +103,7 @@ pub fn seen(run: &Run) -> u32 {
         teams.entry((t.rank, t.team)).or_default().insert(t.thread);
     }
     let largest = teams.values().map(FxHashSet::len).max().unwrap_or(1);
-    let guest = run.is_without_mpi() && largest > 1 && !works_too(run, &teams);
+    let guest = run.is_without_mpi() && !works_too(run, &teams);
     let active = concurrent_of(run, |t| !guest || t.thread > 0);
     let active = active.into_iter().max().unwrap_or(1);
     u32::try_from(largest).unwrap_or(1).max(active)
@@ -267,6 +267,8 @@ mod tests {
         for before in [0, TENTH, 3 * TENTH, 20 * TENTH] {
             assert_eq!(seen(&process(4, before, TENTH)), 4, "{before}");
             assert_eq!(seen(&process(3, before, 9 * TENTH)), 4, "{before}");
+            assert_eq!(seen(&process(1, before, TENTH)), 1, "{before}");
+            assert_eq!(seen(&process(1, before, 9 * TENTH)), 2, "{before}");
         }
         assert_eq!(seen(&process(0, TENTH, TENTH)), 1);
     }
