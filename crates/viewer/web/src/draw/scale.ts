@@ -31,12 +31,21 @@ export function logarithmic(domain: [number, number], range: [number, number]): 
   return scale(domain, range, Math.log, Math.exp);
 }
 
-/** At most about `wanted` round figures from `low` to `high`. */
+/** At most about `wanted` round figures from `low` to `high`; where two are wanted, two at least. */
 export function ticks(low: number, high: number, wanted: number): number[] {
   if (!(high > low) || wanted < 1) return [low];
   const rough = (high - low) / wanted;
   const power = 10 ** Math.floor(Math.log10(rough));
-  const step = ([1, 2, 5, 10].find((factor) => factor * power >= rough * 0.999) ?? 10) * power;
+  const widest = [1, 2, 5, 10].find((factor) => factor * power >= rough * 0.999) ?? 10;
+  for (const factor of [10, 5, 2, 1, 0.5, 0.2, 0.1].filter((factor) => factor <= widest)) {
+    const found = multiples(low, high, factor * power);
+    if (found.length >= 2 || wanted < 2) return found;
+  }
+  return [low];
+}
+
+/** All multiples of `step` from `low` to `high`. */
+function multiples(low: number, high: number, step: number): number[] {
   const found: number[] = [];
   for (let i = Math.ceil(low / step - 1e-9); i * step <= high * (1 + 1e-12) + step * 1e-9; i += 1) found.push(i * step || 0);
   return found;

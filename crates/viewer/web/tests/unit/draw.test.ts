@@ -21,6 +21,9 @@ test("scales go forward and back", () => {
 test("ticks are round and inside", () => {
   assert.deepEqual(ticks(0, 1, 5), [0, 0.2, 0.4, 0.6000000000000001, 0.8, 1]);
   assert.deepEqual(ticks(5, 5, 3), [5]);
+  // One tick alone says nothing of the size.
+  assert.deepEqual(ticks(0, 0.47, 2), [0, 0.2, 0.4]);
+  assert.deepEqual(ticks(0.3, 0.47, 1), [0.4]);
   assert.deepEqual(logTicks(0.01, 10), [0.01, 0.1, 1, 10]);
 });
 
