@@ -2,6 +2,7 @@
 
 use crate::LaunchError;
 use crate::library::{MpiKind, bytes_of, mpi_library, mpi_library_of};
+use crate::link::holds;
 use crate::program;
 use crate::sanitizer::{has_thread_sanitizer, holds_thread_sanitizer};
 use crate::table::{LAUNCHERS, Launcher, RANK, lists};
@@ -35,14 +36,14 @@ pub fn recognise(word: &str) -> Option<&'static Launcher> {
 /// do not show it.
 pub fn launcher_library(path: &Path) -> Option<MpiKind> {
     let bytes = program::read(path).ok()?;
-    let holds = |text: &str| bytes.windows(text.len()).any(|w| w == text.as_bytes());
     let marks = [
         ("I_MPI_", MpiKind::Intel),
         ("open-rte", MpiKind::OpenMpi),
         ("prte", MpiKind::OpenMpi),
         ("HYDRA", MpiKind::Mpich),
     ];
-    marks.iter().find(|(mark, _)| holds(mark)).map(|m| m.1)
+    let found = marks.iter().find(|(mark, _)| holds(&bytes, mark));
+    found.map(|m| m.1)
 }
 
 /// The rank as which a launcher has started this process; `None` if no launcher has.

@@ -1,7 +1,7 @@
 //! Finds out which MPI library a program would load.
 
 use crate::LaunchError;
-use crate::link::has_collector;
+use crate::link::{has_collector, holds};
 use crate::program;
 use headwater_mpi_abi::is_library;
 use object::read::elf::{Dyn, FileHeader};
@@ -118,10 +118,9 @@ fn changes_user(program: &Path) -> bool {
 /// Decided by the contents of the library, because several libraries share one name.
 fn kind(path: &Path) -> MpiKind {
     let bytes = program::read(path).unwrap_or_default();
-    let holds = |text: &[u8]| bytes.windows(text.len()).any(|w| w == text);
-    if path.to_string_lossy().contains("libmpi.so.40") || holds(b"ompi_mpi_comm_world") {
+    if path.to_string_lossy().contains("libmpi.so.40") || holds(&bytes, "ompi_mpi_comm_world") {
         MpiKind::OpenMpi
-    } else if holds(b"Intel(R) MPI Library") || holds(b"I_MPI_FABRICS") {
+    } else if holds(&bytes, "Intel(R) MPI Library") || holds(&bytes, "I_MPI_FABRICS") {
         MpiKind::Intel
     } else {
         MpiKind::Mpich

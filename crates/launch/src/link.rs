@@ -67,8 +67,7 @@ fn wrapped(bytes: &[u8]) -> Option<Vec<String>> {
 
 /// Whether a program has these letters in it.
 pub(crate) fn holds(program: &[u8], letters: &str) -> bool {
-    let letters = letters.as_bytes();
-    program.windows(letters.len()).any(|w| w == letters)
+    memchr::memmem::find(program, letters.as_bytes()).is_some()
 }
 
 /// Whether a program has the collector in it.

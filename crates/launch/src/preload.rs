@@ -139,7 +139,7 @@ pub fn with_collector(
     let alone = rank().is_none();
     // Nothing is loaded into a static one, but it may become another program.
     let is_one = |p: PathBuf| {
-        matches!(kind_of(&p), ProgramKind::NoMpi | ProgramKind::Static) || is_python(&p)
+        is_python(&p) || matches!(kind_of(&p), ProgramKind::NoMpi | ProgramKind::Static)
     };
     if alone && find_program(name).is_some_and(is_one) {
         command.env(WITHOUT_MPI, std::process::id().to_string());

@@ -5,6 +5,7 @@
 
 use crate::LaunchError;
 use crate::library::{bytes_of, mpi_library_of};
+use crate::program;
 use headwater_model::interpreters;
 use object::{Object, ObjectKind};
 use std::path::Path;
@@ -39,7 +40,7 @@ pub fn kind_of(path: &Path) -> ProgramKind {
 /// Whether a program is a Python, or a script of one. It is recorded from its start, unless what it runs names MPI.
 pub fn is_python(path: &Path) -> bool {
     /// Bytes of a script's first line that name its interpreter.
-    const FIRST: usize = 256;
+    const FIRST: u64 = 256;
     let is_one = |path: &Path| {
         let name = path.file_name().unwrap_or_default();
         name.as_encoded_bytes().starts_with(b"python") && interpreters::is_one(path)
@@ -48,8 +49,7 @@ pub fn is_python(path: &Path) -> bool {
     if is_one(path) || is_one(&real) {
         return true;
     }
-    let bytes = bytes_of(path).unwrap_or_default();
-    let first = bytes.get(..FIRST).unwrap_or(&bytes);
+    let first = program::read_first(path, FIRST).unwrap_or_default();
     let line = first.split(|b| *b == b'\n').next().unwrap_or(&[]);
     let line = String::from_utf8_lossy(line);
     let mut words = line.strip_prefix("#!").unwrap_or("").split_whitespace();
