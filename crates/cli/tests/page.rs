@@ -186,6 +186,7 @@ fn what_cannot_be_written_is_refused_in_one_line() {
             words.contains(word) && words.lines().count() == 1,
             "{file}: {words}"
         );
+        assert!(!words.contains(".headwater"), "no file of ours: {words}");
         assert!(out.stdout.is_empty(), "it is said before the diagnosis");
     }
     // A file that is there is kept, as with every output.
