@@ -150,8 +150,24 @@ fn count(places: &Sides, name: &str, agreement: &mut Agreement) {
                 && one.0 <= other_range.1
                 && other_range.0 <= one.1
         };
+        // Equal calls that the compiler joins into one have no line: they came from several.
+        let is_merged = |(other, of): &(&Key, &Side)| {
+            let (without, with) = if binary { (key, *other) } else { (*other, key) };
+            of.machine != binary
+                && key.kind == KeyKind::MpiCall
+                && other.callee == key.callee
+                && without.line == 0
+                && with.line > 0
+        };
         let why = match (binary, key.line) {
+            (true, 0) if lines.iter().any(is_merged) => {
+                "has no line, because equal calls were merged into it after the plugin"
+            }
             (_, 0) => "has no line",
+            (false, _) if lines.iter().any(is_merged) => {
+                agreement.unclear += 1;
+                "merged after the plugin with an equal call, which then has no line"
+            }
             _ if side.part || lines.iter().any(near) => {
                 agreement.unclear += 1;
                 "the other has one in these lines or nearby, which may be the same"
@@ -174,5 +190,45 @@ fn count(places: &Sides, name: &str, agreement: &mut Agreement) {
             "{what} at {}:{} in {name}: {side} only; {why}",
             key.file, key.line
         ));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A call of MPI that only one side has.
+    fn call(callee: &str, line: u32, machine: bool) -> (Key, Side) {
+        let key = Key {
+            kind: KeyKind::MpiCall,
+            file: "x.c".into(),
+            line,
+            callee: callee.into(),
+        };
+        let side = Side {
+            machine,
+            compiler: !machine,
+            ..Side::default()
+        };
+        (key, side)
+    }
+
+    #[test]
+    fn calls_that_were_merged_are_in_both_and_do_not_agree() {
+        let mut places = Sides::from([
+            call("MPI_Pack", 0, true),
+            call("MPI_Pack", 10, false),
+            call("MPI_Pack", 14, false),
+            call("MPI_Send", 20, false),
+            call("MPI_Recv", 0, true),
+        ]);
+        let (key, mut side) = call("MPI_Bcast", 30, true);
+        side.compiler = true;
+        places.insert(key, side);
+        let mut out = Agreement::default();
+        count(&places, "f", &mut out);
+        assert_eq!((out.both, out.unclear, out.others.len()), (1, 2, 5));
+        let merged = |s: &&String| s.contains("merged");
+        assert_eq!(out.others.iter().filter(merged).count(), 3, "{out:#?}");
     }
 }
