@@ -51,6 +51,8 @@ struct Walk<'p, 'a> {
     stacks: Vec<(FunctionId, u32, Stack, u32)>,
     known_stacks: FxHashMap<(FunctionId, u32, Stack), Stack>,
     guarded: FxHashSet<FunctionId>,
+    /// What decides whether a variable is written at all, and the step that asks for it.
+    later: Vec<(State, usize)>,
     found: Vec<(Origin, Vec<Link>)>,
     /// States that it may visit.
     most: usize,
@@ -126,6 +128,7 @@ impl<'p, 'a> Walk<'p, 'a> {
             stacks: vec![(nowhere, 0, 0, 0)],
             known_stacks: FxHashMap::default(),
             guarded: FxHashSet::default(),
+            later: Vec::new(),
             found: Vec::new(),
             most: MOST,
             depth: 0,
@@ -134,7 +137,25 @@ impl<'p, 'a> Walk<'p, 'a> {
         }
     }
 
+    /// Follows all values, then what decides whether they are written. Whether that is so where the value is read is not
+    /// known: once a part of it is unknown, no more is said of it.
     fn run(&mut self) {
+        self.visit_open();
+        let values = self.found.len();
+        while !self.later.is_empty() {
+            for (state, step) in std::mem::take(&mut self.later) {
+                self.go(state, Some(step));
+            }
+            self.visit_open();
+        }
+        let mut decides = self.found.split_off(values);
+        if decides.iter().any(|f| f.0 == Origin::Unknown) {
+            decides.retain(|f| f.0 == Origin::Unknown);
+        }
+        self.found.append(&mut decides);
+    }
+
+    fn visit_open(&mut self) {
         while let Some(step) = self.open.pop_front() {
             let left = self.program.budget.get();
             if self.steps.len() > self.most.min(MOST >> (4 * self.depth)) || left == 0 {

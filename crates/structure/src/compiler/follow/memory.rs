@@ -250,7 +250,7 @@ impl<'a> Walk<'_, 'a> {
                             asked: ANY,
                             stack: 0,
                         };
-                        self.go(state, Some(step));
+                        self.later.push((state, step));
                     }
                 }
             }

@@ -218,6 +218,21 @@ APART static void of_mpi(int rank, int left) {
         work(i);
 }
 
+/* Whether it is called does not matter: where the variable is read, it has been. */
+static int guarded;
+
+APART static void set_guarded(void) {
+    int one = 1, sum;
+    MPI_Scan(&one, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    guarded = sum;
+}
+
+APART static void of_guarded(void) {
+    set_guarded();
+    for (int i = 0; i < guarded; i++) // = reduction
+        work(i);
+}
+
 int main(int argc, char **argv) {
     int rank;
     MPI_Init(&argc, &argv);
@@ -236,6 +251,8 @@ int main(int argc, char **argv) {
     seen_between(&seen, rank);
     of_control(argc, rank);
     of_mpi(rank, rank == 0 ? MPI_PROC_NULL : rank - 1);
+    if (argc > 1 && *pointers[argc & 3] > 2)
+        of_guarded();
     called_elsewhere(12);
     hook(rank);
     MPI_Finalize();
