@@ -2,8 +2,7 @@
 
 use crate::LaunchError;
 use crate::library::{MpiKind, bytes_of, mpi_library, mpi_library_of};
-use crate::link::holds;
-use crate::program;
+use crate::program::{self, holds};
 use crate::sanitizer::{has_thread_sanitizer, holds_thread_sanitizer};
 use crate::table::{LAUNCHERS, Launcher, RANK, lists};
 use rustix::fs::{Access, access};

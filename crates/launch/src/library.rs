@@ -1,8 +1,8 @@
 //! Finds out which MPI library a program would load.
 
 use crate::LaunchError;
-use crate::link::{has_collector, holds};
-use crate::program;
+use crate::link::has_collector;
+use crate::program::{self, holds};
 use headwater_mpi_abi::is_library;
 use object::read::elf::{Dyn, FileHeader};
 use object::{Endianness, Object, ObjectSymbol};

@@ -3,7 +3,7 @@
 
 use crate::LaunchError;
 use crate::preload::collector_path;
-use crate::program;
+use crate::program::{self, holds};
 use crate::sanitizer::THREAD_SANITIZER;
 use object::read::archive::ArchiveFile;
 use std::path::{Path, PathBuf};
@@ -63,11 +63,6 @@ fn wrapped(bytes: &[u8]) -> Option<Vec<String>> {
     names.sort_unstable();
     names.dedup();
     (!names.is_empty()).then_some(names)
-}
-
-/// Whether a program has these letters in it.
-pub(crate) fn holds(program: &[u8], letters: &str) -> bool {
-    memchr::memmem::find(program, letters.as_bytes()).is_some()
 }
 
 /// Whether a program has the collector in it.

@@ -25,3 +25,8 @@ pub fn read_first(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     file.take(most).read_to_end(&mut first)?;
     Ok(first)
 }
+
+/// Whether a file has these letters in it.
+pub fn holds(bytes: &[u8], letters: &str) -> bool {
+    memchr::memmem::find(bytes, letters.as_bytes()).is_some()
+}

@@ -4,8 +4,7 @@
 //! option makes it skip the check of the order. ThreadSanitizer sees locks through functions that the collector wraps
 //! too, and reports faults that the program does not have. So a program with ThreadSanitizer is not recorded.
 
-use crate::link::holds;
-use crate::program;
+use crate::program::{self, holds};
 use std::ffi::OsString;
 use std::path::Path;
 

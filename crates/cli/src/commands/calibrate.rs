@@ -1,15 +1,14 @@
 //! `calibrate`: measures the network between two ranks that a launcher has started.
 
 use super::Outcome;
+use super::export::new_file;
 use crate::args::CalibrateArgs;
 use crate::exit;
 use crate::network::{HalfRoundTrip, Measured};
 use crate::output::{Place, folder, place, print, taken};
 use headwater_replay::{PingPong, Time, ping_pong};
 use headwater_simulate::{Measured as Samples, Sample, calibrate};
-use std::fs::Permissions;
 use std::io::Write;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
 
@@ -39,10 +38,7 @@ impl Output {
                 path.display()
             ));
         }
-        let everybody = Permissions::from_mode(0o666);
-        let mut builder = tempfile::Builder::new();
-        builder.prefix(".headwater-network-").permissions(everybody);
-        let file = builder.tempfile_in(folder(path));
+        let file = new_file(folder(path));
         Ok(Self {
             file: file.map_err(|e| format!("cannot write {}: {e}", path.display()))?,
             path: path.to_path_buf(),

@@ -138,9 +138,12 @@ pub(in crate::commands) fn new_file(dir: &Path) -> io::Result<NamedTempFile> {
     let everybody = Permissions::from_mode(0o666);
     let mut builder = tempfile::Builder::new();
     builder.prefix(".headwater-export-").permissions(everybody);
-    // The name of this file, which the error has, says nothing to the user.
-    let unnamed = |e: io::Error| e.kind().into();
     builder.tempfile_in(dir).map_err(unnamed)
+}
+
+/// The error about a file of ours without that file's name, which says nothing to the user.
+fn unnamed(error: io::Error) -> io::Error {
+    error.kind().into()
 }
 
 /// A reader that has closed its end is content.

@@ -161,6 +161,7 @@ impl Directory {
         builder.prefix(".headwater-export-").permissions(everybody);
         let made = builder
             .tempdir_in(around)
+            .map_err(super::unnamed)
             .map_err(|e| format!("cannot write {shown}: {e}"))?;
         Ok(Self {
             path: path.to_path_buf(),
