@@ -201,7 +201,7 @@ pub struct Agreement {
     pub parts: usize,
     /// Places that one front end has alone, a sentence each.
     pub others: Vec<String>,
-    /// Of these, places that may be in both: the other front end has one alone in the same lines or nearby.
+    /// Of these, places that may be in both: the other front end has one alone in the same lines or nearby, or merged it.
     pub unclear: usize,
 }
 
