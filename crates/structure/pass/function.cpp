@@ -80,10 +80,10 @@ private:
   std::map<const Loop *, Control> inLoops;
   Control control;
   std::vector<unsigned> kept; // numbers of parameters whose address is kept somewhere
-  std::vector<std::tuple<unsigned, unsigned>> globalOuts;
+  std::vector<std::tuple<unsigned, unsigned, unsigned>> globalOuts;
   DenseMap<const BasicBlock *, unsigned> blockNumbers;
   DenseMap<const BasicBlock *, BitVector> behind; // blocks that may run after a block
-  size_t blocks = 0, branches = 0, loops = 0;
+  size_t blocks = 0, branches = 0, loops = 0, after = 0;
 
   unsigned add(Node n);
   unsigned unknown(Reason r, const Instruction *at);

@@ -208,10 +208,7 @@ Object &OfFunction::object(Value *base) {
     if (!g->isConstant())
       for (auto &i : instructions(f)) {
         auto *c = dyn_cast<CallBase>(&i);
-        if (!c || isa<IntrinsicInst>(c) || c->onlyReadsMemory() || c->doesNotAccessMemory())
-          continue;
-        Function *callee = calleeOf(*c);
-        if (callee && callee->isDeclaration() && isHarmless(callee->getName()))
+        if (!c || isQuiet(*c) || c->onlyReadsMemory() || c->doesNotAccessMemory())
           continue;
         auto &here = o.writers[i.getParent()];
         bool given = false;
@@ -494,9 +491,21 @@ unsigned OfFunction::written(Object &o, const Object::Writer &w, Offset off, uin
     both.operands.push_back(memory(o, off, size, w.at));
     return add(both);
   }
-  // Any function may write a global: what all of them leave there.
-  if (w.barrier && w.argument == NoArgument)
-    return atEntry(o, off);
+  // Any function may write a global: the reader knows what this one does.
+  if (w.barrier && w.argument == NoArgument) {
+    if (after++ >= MostAfter)
+      return atEntry(o, off);
+    auto *c = cast<CallBase>(w.at);
+    callSite(*c);
+    n.op = After;
+    n.a = callNumbers[c];
+    n.c = m.symbol(*cast<GlobalVariable>(o.base));
+    n.off = off;
+    n.name = nameOf(o.base, off.mode == At ? off.at : 0);
+    n.operands.push_back(memory(o, off, size, c));
+    n.operands.append(why.begin(), why.end());
+    return add(n);
+  }
   if (auto *c = dyn_cast<CallBase>(w.at); c && !isa<MemIntrinsic>(c)) {
     callSite(*c);
     n.op = Out;

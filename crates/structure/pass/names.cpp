@@ -69,6 +69,15 @@ bool mayKeep(const CallBase &c, unsigned k) {
   return !(callee->isDeclaration() && (isHarmless(name) || name.substr(0, 8) == "_Fortran"));
 }
 
+// Whether a call neither enters a function of the program nor writes memory that it is not given. Assembly that uses a
+// variable without being given it is not foreseen by compilers either.
+bool isQuiet(const CallBase &c) {
+  if (isa<IntrinsicInst>(c) || c.isInlineAsm())
+    return true;
+  Function *callee = calleeOf(c);
+  return callee && callee->isDeclaration() && isHarmless(callee->getName());
+}
+
 bool isIgnored(const Instruction &i) {
   if (isa<DbgInfoIntrinsic>(i))
     return true;

@@ -46,15 +46,17 @@ using namespace llvm;
 namespace {
 
 // Of the record: changes whenever its layout or meaning does. src/compiler/record.rs has the same number.
-constexpr unsigned Version = 2;
+constexpr unsigned Version = 3;
 // Functions with more nodes than this are not followed further.
 constexpr size_t MostNodes = 1 << 16;
 // Blocks that one question about memory may visit.
 constexpr size_t MostBlocks = 4096;
 // The argument of a call that writes a global variable by itself.
 constexpr unsigned NoArgument = ~0u;
+// Calls of a function, each for one global variable, that are followed to what they leave there.
+constexpr size_t MostAfter = 2048;
 
-enum Op : unsigned { Const, Mix, Param, Entry, Global, Result, Out, StoreTo, Unknown, Kept, Open, Points, MayPoint, Inner, MayAlias };
+enum Op : unsigned { Const, Mix, Param, Entry, Global, Result, Out, StoreTo, Unknown, Kept, Open, Points, MayPoint, Inner, MayAlias, After };
 enum Reason : unsigned { Escapes, ThroughPointer, TooLarge, Copied, Other };
 enum Mode : unsigned { At, Asked, Anywhere };
 enum VertexKind : unsigned { LoopVertex, BranchVertex, CallVertex };

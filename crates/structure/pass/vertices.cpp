@@ -262,8 +262,7 @@ void OfFunction::run() {
       Place p = placeOf(c->getDebugLoc());
       vertices.push_back({CallVertex, parent, p, p.line, number, {}});
       calls[number].vertex = vertices.size() - 1;
-      Function *callee = calleeOf(*c);
-      if (!(callee && callee->isDeclaration() && isHarmless(callee->getName())))
+      if (!isQuiet(*c))
         barriers.push_back(c);
     }
     drain();
@@ -321,9 +320,11 @@ void OfFunction::run() {
   std::vector<GlobalVariable *> sorted(writtenGlobals.begin(), writtenGlobals.end());
   std::sort(sorted.begin(), sorted.end(), [](auto *a, auto *b) { return a->getName() < b->getName(); });
   for (auto *g : sorted) {
-    Node n = leaves(g);
+    unsigned end = add(leaves(g));
+    Node n;
+    n.operands.push_back(end);
     inner(g, n);
-    globalOuts.push_back({m.symbol(*g), add(n)});
+    globalOuts.push_back({m.symbol(*g), add(n), end});
   }
   drain();
 }

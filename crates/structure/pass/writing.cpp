@@ -100,7 +100,7 @@ void OfFunction::write(Bytes &b) {
   for (auto &o : outs)
     need(std::get<1>(o)), need(std::get<2>(o));
   for (auto &o : globalOuts)
-    need(std::get<1>(o));
+    need(std::get<1>(o)), need(std::get<2>(o));
   while (!open.empty()) {
     unsigned n = open.back();
     open.pop_back();
@@ -157,6 +157,7 @@ void OfFunction::write(Bytes &b) {
     Function *callee = calleeOf(*c.call);
     b.u(callee ? m.symbol(*callee) : 0);
     b.u(c.vertex);
+    b.u(isQuiet(*c.call));
     b.u(c.arguments.size());
     for (unsigned k = 0; k < c.arguments.size(); k++) {
       b.u(id(c.arguments[k]));
@@ -180,6 +181,7 @@ void OfFunction::write(Bytes &b) {
   for (auto &o : globalOuts) {
     b.u(std::get<0>(o));
     b.u(id(std::get<1>(o)));
+    b.u(id(std::get<2>(o)));
   }
 }
 

@@ -291,6 +291,7 @@ impl<'p, 'a> Walk<'p, 'a> {
                     self.end(Origin::Unknown, Some(step), None);
                 }
             }
+            Op::After => self.after(step, node, asked),
             Op::Inner => self.inner(step, node, asked),
             Op::Param => self.parameter(step, node.of, None),
             Op::Entry => {

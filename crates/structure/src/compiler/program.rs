@@ -1,9 +1,10 @@
 //! The records of all translation units of one module, joined by their symbols: whole-program analysis without link-time
 //! optimisation.
 
-use super::record::{Base, Call, CompiledFunction, Node, Record};
+use super::record::{Base, Call, CompiledFunction, Node, Record, WrittenGlobal};
 use rustc_hash::{FxHashMap, FxHashSet};
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
 
 /// A function: its unit and its place there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -34,6 +35,10 @@ pub struct Program<'a> {
     kept: FxHashSet<(FunctionId, u32)>,
     /// Objects of functions that others have the address of.
     shared: FxHashSet<(FunctionId, u32)>,
+    /// Functions with a call of what is not seen, which may call back.
+    calling_unseen: Vec<FunctionId>,
+    /// Functions that may write a global variable, or call one that does; of those variables that were asked for.
+    changing: RefCell<FxHashMap<GlobalKey<'a>, Rc<FxHashSet<FunctionId>>>>,
     /// Symbols that shared libraries see.
     exported: &'a FxHashSet<String>,
     /// Whether somebody unseen may call functions and write globals.
@@ -61,6 +66,8 @@ impl<'a> Program<'a> {
             taken: FxHashSet::default(),
             kept: FxHashSet::default(),
             shared: FxHashSet::default(),
+            calling_unseen: Vec::new(),
+            changing: RefCell::default(),
             exported,
             open,
             budget: Cell::new(STEPS),
@@ -108,9 +115,13 @@ impl<'a> Program<'a> {
                     this.callers.entry(callee).or_default().push((id, number));
                 }
             }
-            for (symbol, state) in &function.globals {
-                let key = this.global_key(id.unit, *symbol);
-                this.writers.entry(key).or_default().push((id, *state));
+            for global in &function.globals {
+                let key = this.global_key(id.unit, global.symbol);
+                this.writers.entry(key).or_default().push((id, global.seen));
+            }
+            let unseen = |c: &Call| !c.quiet && this.callee(id, c).is_none();
+            if function.calls.iter().any(unseen) {
+                this.calling_unseen.push(id);
             }
         }
         this.follow_addresses();
@@ -262,6 +273,50 @@ impl<'a> Program<'a> {
         let elsewhere = self.open || self.exported.contains(key.1) || !self.defined.contains(&key);
         let unseen = self.escaping.contains(&key) || key.0.is_none() && elsewhere;
         (!unseen).then(|| self.writers.get(&key).map_or(&[][..], Vec::as_slice))
+    }
+
+    /// Whether a function may write a global variable whose writers are known, by itself or in what it calls.
+    pub fn may_write(&self, function: FunctionId, (unit, symbol): (u32, u32)) -> bool {
+        let key = self.global_key(unit, symbol);
+        let known = self.changing.borrow().get(&key).cloned();
+        let changing = known.unwrap_or_else(|| {
+            let found = Rc::new(self.changing(&key));
+            self.changing.borrow_mut().insert(key, Rc::clone(&found));
+            found
+        });
+        // What was not looked through may do anything.
+        self.budget.get() == 0 || changing.contains(&function)
+    }
+
+    fn changing(&self, key: &GlobalKey<'a>) -> FxHashSet<FunctionId> {
+        let writers = self.writers.get(key).map_or(&[][..], Vec::as_slice);
+        let mut open: Vec<FunctionId> = writers.iter().map(|w| w.0).collect();
+        let (mut found, mut unseen) = (FxHashSet::default(), false);
+        while let Some(function) = open.pop() {
+            if !found.insert(function) {
+                continue;
+            }
+            let callers = self.callers(function);
+            open.extend(callers.iter().map(|c| c.0));
+            if !unseen && self.has_unseen_callers(function) {
+                unseen = true;
+                open.extend(&self.calling_unseen);
+            }
+            let cost = 1 + callers.len() as u64;
+            self.budget.set(self.budget.get().saturating_sub(cost));
+            if self.budget.get() == 0 {
+                break;
+            }
+        }
+        found
+    }
+
+    /// The state of a global variable when a function that writes it returns.
+    pub fn written_state(&self, function: FunctionId, (unit, symbol): (u32, u32)) -> Option<u32> {
+        let key = self.global_key(unit, symbol);
+        let mut globals = self.function(function)?.globals.iter();
+        let same = |g: &&WrittenGlobal| self.global_key(function.unit, g.symbol) == key;
+        globals.find(same).map(|g| g.after)
     }
 }
 

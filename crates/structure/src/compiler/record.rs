@@ -5,7 +5,7 @@
 //! Bytes may be anything: what does not fit is a sentence in `problems`, and records before it count.
 
 /// The plugin's number of this format.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 /// Bytes before the body of a record: magic, version, length, checksum.
 const HEADER: usize = 16;
 /// Bytes of a section at the most: no module has more by far.
@@ -56,9 +56,11 @@ pub enum Op {
     Inner,
     /// Not known, if two parameters may point to the same.
     MayAlias,
+    /// What a call leaves in a global variable that it is not given.
+    After,
 }
 
-const OPS: [Op; 15] = [
+const OPS: [Op; 16] = [
     Op::Const,
     Op::Mix,
     Op::Param,
@@ -74,6 +76,7 @@ const OPS: [Op; 15] = [
     Op::MayPoint,
     Op::Inner,
     Op::MayAlias,
+    Op::After,
 ];
 
 /// A place in the source; strings are numbers of the record's.
@@ -155,6 +158,8 @@ pub struct Call {
     /// Symbol; 0 for a call through a pointer.
     pub callee: u32,
     pub vertex: u32,
+    /// Whether it enters no function of the program, and writes only what it is given.
+    pub quiet: bool,
     pub arguments: Vec<Argument>,
 }
 
@@ -166,6 +171,16 @@ pub struct Left {
     pub after: u32,
     /// States that others see before.
     pub between: u32,
+}
+
+/// A global variable that a function writes.
+#[derive(Clone, Copy, Debug)]
+pub struct WrittenGlobal {
+    pub symbol: u32,
+    /// States that others may see.
+    pub seen: u32,
+    /// State when it returns.
+    pub after: u32,
 }
 
 /// A function.
@@ -187,8 +202,8 @@ pub struct CompiledFunction {
     pub outs: Vec<Left>,
     /// Parameters whose pointer is kept somewhere.
     pub kept: Vec<u32>,
-    /// Globals that it writes: symbol and states that others may see.
-    pub globals: Vec<(u32, u32)>,
+    /// Globals that it writes.
+    pub globals: Vec<WrittenGlobal>,
 }
 
 /// A global variable as one unit sees it.
@@ -384,6 +399,7 @@ impl Reader<'_> {
             Some(Call {
                 callee,
                 vertex,
+                quiet: r.small()? != 0,
                 arguments: r.list(Self::argument)?,
             })
         })?;
@@ -406,7 +422,13 @@ impl Reader<'_> {
                 })
             })?,
             kept: self.numbers()?,
-            globals: self.list(Self::pair)?,
+            globals: self.list(|r| {
+                Some(WrittenGlobal {
+                    symbol: r.small()?,
+                    seen: r.small()?,
+                    after: r.small()?,
+                })
+            })?,
         };
         this.fits().then_some(this)
     }

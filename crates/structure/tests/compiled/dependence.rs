@@ -187,6 +187,33 @@ fn what_memory_and_control_hide_is_never_told_wrongly() {
     }
 }
 
+/// What a call certainly wrote before the loop decides, whatever decides whether the loop's function runs; and near misses,
+/// which must not be told wrongly.
+#[test]
+fn globals_that_a_call_before_the_loop_wrote_are_told() {
+    for (version, plugin) in plugins() {
+        let clang = format!("clang-{version}");
+        for level in ["-O2", "-O0"] {
+            let dir = tempfile::tempdir().expect("a temporary directory");
+            let dir = dir.path();
+            for source in ["globals.c", "globals_other.c"] {
+                if object(dir, &clang, Some(plugin), &[level], source).is_none() {
+                    return;
+                }
+            }
+            let args = ["globals.o", "globals_other.o", "-o", "globals"];
+            run(dir, "mpicc.openmpi", &args).expect("links");
+            let s = structure(dir, "globals");
+            let what = format!("{clang} {level}");
+            let (good, unknown) = judged(&s, &["globals.c"], &what);
+            assert!(
+                good >= 7 && good + unknown >= 13,
+                "{what}: {good}, {unknown}"
+            );
+        }
+    }
+}
+
 #[test]
 fn planted_dependences_in_fortran_are_told_and_never_wrong() {
     let Some((version, plugin)) = plugins().first() else {

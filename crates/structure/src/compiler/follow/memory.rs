@@ -10,6 +10,8 @@ use headwater_model::dependence::{Link, Origin};
 const NESTED: u32 = 2;
 /// Calls that a parameter's object may have been passed on by.
 const PASSED: u32 = 5;
+/// A node that no function has: it is unknown.
+const NOWHERE: u32 = u32::MAX;
 /// Bytes of a number that a function of MPI answers with.
 const NUMBER: i64 = 4;
 
@@ -206,7 +208,9 @@ impl<'a> Walk<'_, 'a> {
     }
 
     pub(super) fn global(&mut self, step: usize, (unit, symbol): (u32, u32), asked: i64) {
-        let State { function, .. } = self.steps[step].state;
+        let State {
+            function, stack, ..
+        } = self.steps[step].state;
         // What the system's library takes from the program's arguments.
         if meaning::is_of_arguments(self.program.string(unit, symbol)) {
             return self.end(Origin::Input, Some(step), None);
@@ -223,10 +227,63 @@ impl<'a> Walk<'_, 'a> {
                 stack: 0,
             };
             self.go(state, Some(step));
-            if writer != function && !self.data {
+            if (writer != function || stack > 0) && !self.data {
                 self.guards(writer, step);
             }
         }
+    }
+
+    /// What a call leaves in a global variable that it is not given. A function that writes it was certainly called
+    /// there, so what decides whether others call it does not matter.
+    pub(super) fn after(&mut self, step: usize, node: &Node, asked: i64) {
+        let State {
+            function, stack, ..
+        } = self.steps[step].state;
+        let global = (function.unit, u32::try_from(node.more).unwrap_or(0));
+        let at = asked_for(node.offset, asked);
+        let entered = self.entered(function, stack, node.of, global);
+        let (Some(callee), [before, why @ ..]) = (entered, &node.operands[..]) else {
+            return self.global(step, global, at);
+        };
+        if !self.program.may_write(callee, global) {
+            // Whether it is called does not matter, but it may be together with what was written before.
+            return match why.iter().all(|w| *w == 0) {
+                true => self.on(*before, step),
+                false => self.global(step, global, at),
+            };
+        }
+        let state = self.program.written_state(callee, global);
+        let inside = state.and_then(|_| self.enter(function, node.of, stack));
+        let (Some(node), Some(stack)) = (state, inside) else {
+            return self.global(step, global, at);
+        };
+        let state = State {
+            function: callee,
+            node,
+            asked: at,
+            stack,
+        };
+        self.go(state, Some(step));
+        let why = if self.data { &[] } else { why };
+        why.iter().for_each(|w| self.on(*w, step));
+    }
+
+    /// The function that a call enters, if all that it may do to a global variable is in records.
+    fn entered(
+        &self,
+        function: FunctionId,
+        stack: Stack,
+        call: u32,
+        global: (u32, u32),
+    ) -> Option<FunctionId> {
+        self.program.writers(global.0, global.1)?;
+        let call = self.program.function(function)?.calls.get(call as usize)?;
+        let callee = self.program.callee(function, call)?;
+        let may_be_given = call.arguments.iter().any(|a| match a.base {
+            Base::Parameter(p) => self.may_point(function, stack, p, global, 0),
+            _ => false,
+        });
+        (!may_be_given).then_some(callee)
     }
 
     /// What decides whether a function is called at all, and those that call it.
@@ -235,6 +292,16 @@ impl<'a> Walk<'_, 'a> {
         while let Some(function) = open.pop() {
             if !self.guarded.insert(function) {
                 continue;
+            }
+            // What decides whether it is called through a pointer is not known.
+            if !self.is_main(function) && self.program.has_unseen_callers(function) {
+                let state = State {
+                    function,
+                    node: NOWHERE,
+                    asked: ANY,
+                    stack: 0,
+                };
+                self.later.push((state, step));
             }
             for &(caller, call) in self.program.callers(function) {
                 open.push(caller);
