@@ -233,6 +233,15 @@ impl<'a> Walk<'_, 'a> {
         }
     }
 
+    /// What was in memory before a call that leaves it as it is. What decides whether it is called may also decide whether
+    /// something was written before: whether that is so is not known.
+    fn passed_over(&mut self, step: usize, before: Option<u32>, why: &[u32]) {
+        before.into_iter().for_each(|b| self.on(b, step));
+        if !self.data && why.iter().any(|w| *w != 0) {
+            self.end(Origin::Unknown, Some(step), None);
+        }
+    }
+
     /// What a call leaves in a global variable that it is not given. A function that writes it was certainly called
     /// there, so what decides whether others call it does not matter.
     pub(super) fn after(&mut self, step: usize, node: &Node, asked: i64) {
@@ -340,7 +349,7 @@ impl<'a> Walk<'_, 'a> {
         let at = within(node.offset, asked);
         // Nobody writes before what he was given.
         if at != ANY && at < 0 {
-            return before.into_iter().for_each(|b| self.on(b, step));
+            return self.passed_over(step, before, why);
         }
         if let Some(callee) = self.program.callee(function, site) {
             let argument = u32::try_from(node.more).unwrap_or(u32::MAX);
@@ -352,7 +361,7 @@ impl<'a> Walk<'_, 'a> {
             }
             let Some(left) = of.outs.iter().find(|o| o.parameter == argument) else {
                 // It is only read there.
-                return before.into_iter().for_each(|b| self.on(b, step));
+                return self.passed_over(step, before, why);
             };
             let Some(stack) = self.enter(function, node.of, stack) else {
                 return self.end(Origin::Unknown, Some(step), None);
@@ -401,7 +410,7 @@ impl<'a> Walk<'_, 'a> {
                 }
             }
             Meaning::Untouched => {
-                return before.into_iter().for_each(|b| self.on(b, step));
+                return self.passed_over(step, before, why);
             }
         }
         let why = if self.data { &[] } else { why };

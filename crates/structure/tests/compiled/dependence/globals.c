@@ -87,6 +87,13 @@ APART static void not_known(int rank) {
     }
     for (int i = 0; i < by_rank; i++) // = rank
         work(i);
+    int own = 5;
+    if (rank == 3) {
+        own = 2;
+        look_at(&own);
+    }
+    for (int i = 0; i < own; i++) // = rank
+        work(i);
     set_changed(5);
     change(rank);
     for (int i = 0; i < changed; i++) // = rank

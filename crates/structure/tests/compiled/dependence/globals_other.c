@@ -8,4 +8,5 @@ static int last;
 APART void set_shared_to(int n) { shared = n; }
 APART void set_changed(int n) { changed = n; }
 APART void change(int rank) { set_changed(rank); }
+APART void look_at(const int *where) { last += *where; }
 APART void quiet(int i) { last += i; }
