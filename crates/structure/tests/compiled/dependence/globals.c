@@ -3,7 +3,7 @@
 #include "globals.h"
 
 static volatile int sink;
-static int one, several, maybe, overwritten, aside, apart, member, given, again, by_rank, late, pointed;
+static int one, once, several, maybe, overwritten, aside, apart, member, given, again, by_rank, late, pointed;
 static struct setup whole;
 int *keeper, *pointers[4];
 
@@ -27,7 +27,11 @@ APART static void set_member(int n) { whole.cells = n; }
 APART static void set_given(int n) { given = n; }
 APART static void write_through(int *where, int n) { *where = n; }
 APART static void set_again(int n) { again = n; }
-APART static void set_by_rank(void) { by_rank = 7; }
+APART static void set_by_rank(int n) { by_rank = n; }
+APART static void set_once(int n) {
+    if (n > 3)
+        once = n;
+}
 APART static void set_pointed(void) { pointed = broadcast(); }
 void (*pointer)(void) = set_pointed;
 APART static void set_late(int n) { late = n; }
@@ -81,11 +85,17 @@ APART static void not_known(int rank) {
         set_again(4);
     for (int i = 0; i < again; i++) // = message rank
         work(i);
+    set_by_rank(4);
     if (rank == 1) {
-        set_by_rank();
+        set_by_rank(7);
         quiet(1);
     }
     for (int i = 0; i < by_rank; i++) // = rank
+        work(i);
+    if (rank == 0)
+        set_once(9);
+    set_once(2);
+    for (int i = 0; i < once; i++) // = rank
         work(i);
     int own = 5;
     if (rank == 3) {
