@@ -7,7 +7,8 @@
 //!
 //! The layouts are those of `ittnotify_config.h` and `ittnotify.h`, version 3.
 
-use crate::entry::regions::{headwater_region_begin, headwater_region_end};
+use crate::entry::regions::{begin, end, headwater_region_begin, headwater_region_end};
+use crate::threads::named::Ends;
 use std::ffi::{CStr, CString, c_char, c_int, c_long, c_ulong, c_void};
 use std::ptr::null;
 use std::sync::Mutex;
@@ -150,14 +151,14 @@ unsafe fn text_of_domain(domain: *const Domain) -> *const c_char {
     unsafe { domain.as_ref() }.map_or(null(), |domain| domain.name.text)
 }
 
-extern "C" fn task_begin(_: *const Domain, _task: Id, _parent: Id, name: *const Name) {
+extern "C" fn task_begin(domain: *const Domain, _task: Id, _parent: Id, name: *const Name) {
     // SAFETY: what the program was given for a name.
-    unsafe { headwater_region_begin(text(name)) }
+    unsafe { begin(text(name), domain.cast()) }
 }
 
-extern "C" fn task_end(_: *const Domain) {
-    // SAFETY: the innermost region.
-    unsafe { headwater_region_end(null()) }
+extern "C" fn task_end(domain: *const Domain) {
+    // SAFETY: no name.
+    unsafe { end(Ends::TaskOf(domain.cast())) }
 }
 
 extern "C" fn frame_begin(domain: *const Domain, _: *const Id) {

@@ -2,8 +2,10 @@
 
 use crate::guest::recording::RECORDING;
 use crate::threads::local::{self, local};
+use crate::threads::named::Ends;
 use crate::threads::thread::Thread;
-use std::ffi::c_char;
+use std::ffi::{c_char, c_void};
+use std::ptr::null;
 use std::sync::atomic::Ordering;
 
 /// The calling thread's recording, if it records.
@@ -16,15 +18,15 @@ fn recording() -> Option<&'static mut Thread> {
     unsafe { local::recording().as_mut() }
 }
 
-/// A region begins.
+/// A region begins. `domain` is that of a task of ITT, or null.
 ///
 /// # Safety
 /// `name` is null or a C string.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn headwater_region_begin(name: *const c_char) {
+#[inline]
+pub unsafe fn begin(name: *const c_char, domain: *const c_void) {
     match recording() {
         // SAFETY: as promised.
-        Some(t) => unsafe { t.begin_named(or_unnamed(name)) },
+        Some(t) => unsafe { t.begin_named(or_unnamed(name), domain) },
         None => {
             let early = &local().early_regions;
             early.set(early.get().saturating_add(1));
@@ -32,12 +34,12 @@ pub unsafe extern "C" fn headwater_region_begin(name: *const c_char) {
     }
 }
 
-/// A region ends: the innermost one if `name` is null.
+/// A region ends.
 ///
 /// # Safety
-/// `name` is null or a C string.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn headwater_region_end(name: *const c_char) {
+/// A name is a C string.
+#[inline]
+pub unsafe fn end(which: Ends) {
     match recording() {
         // A region that began before the recording ends now.
         Some(t) if local().early_regions.get() > 0 && !t.has_regions() => {
@@ -45,7 +47,7 @@ pub unsafe extern "C" fn headwater_region_end(name: *const c_char) {
             early.set(early.get() - 1);
         }
         // SAFETY: as promised.
-        Some(t) => unsafe { t.end_named(name) },
+        Some(t) => unsafe { t.end_named(which) },
         None if local().early_regions.get() > 0 => {
             let early = &local().early_regions;
             early.set(early.get() - 1);
@@ -54,10 +56,34 @@ pub unsafe extern "C" fn headwater_region_end(name: *const c_char) {
         // SAFETY: null or this thread's own recording, which is never freed; the name as promised.
         None => unsafe {
             if let Some(t) = local::recording().as_mut() {
-                t.leave_named(name);
+                t.leave_named(which);
             }
         },
     }
+}
+
+/// A region begins.
+///
+/// # Safety
+/// `name` is null or a C string.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn headwater_region_begin(name: *const c_char) {
+    // SAFETY: as promised.
+    unsafe { begin(name, null()) }
+}
+
+/// A region ends: the innermost one if `name` is null.
+///
+/// # Safety
+/// `name` is null or a C string.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn headwater_region_end(name: *const c_char) {
+    let which = match name.is_null() {
+        true => Ends::Innermost,
+        false => Ends::Named(name),
+    };
+    // SAFETY: as promised.
+    unsafe { end(which) }
 }
 
 /// An iteration of the innermost region has ended.

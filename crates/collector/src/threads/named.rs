@@ -14,7 +14,7 @@ use headwater_format::spool::layout::{
     REGION_STRETCHES, REGIONS_OF_THREAD, RegionRow,
 };
 use headwater_model::hash::{mix, mix2};
-use std::ffi::c_char;
+use std::ffi::{c_char, c_void};
 use std::ptr::null_mut;
 
 /// Places for names that were looked up last; a power of two.
@@ -25,6 +25,8 @@ const KNOWN: usize = 64;
 struct Open {
     /// The address of its name.
     name: *const c_char,
+    /// The domain of a task of ITT; null for all others.
+    domain: *const c_void,
     /// Its row; null if there was no room for it.
     row: *mut RegionRow,
     /// The context of the root before it.
@@ -33,6 +35,32 @@ struct Open {
     marked: bool,
     /// Clock at the begin of the iteration.
     since: u64,
+}
+
+/// Which region ends.
+#[derive(Clone, Copy)]
+pub enum Ends {
+    Innermost,
+    /// The innermost one of this name, which is a C string.
+    Named(*const c_char),
+    /// The innermost task of this domain of ITT. Domains of a program end their tasks in any order.
+    TaskOf(*const c_void),
+}
+
+impl Ends {
+    /// Whether it is this one.
+    ///
+    /// # Safety
+    /// Its row is null or a row, and a name is a C string.
+    #[inline]
+    unsafe fn is(self, open: &Open) -> bool {
+        match self {
+            Self::Innermost => true,
+            // SAFETY: promised by the caller.
+            Self::Named(name) => name == open.name || unsafe { is_of(open.row, name) },
+            Self::TaskOf(domain) => domain == open.domain,
+        }
+    }
 }
 
 /// Where the row of a name is.
@@ -77,6 +105,7 @@ impl State {
             rows: Later::new(),
             open: [Open {
                 name: std::ptr::null(),
+                domain: std::ptr::null(),
                 row: null_mut(),
                 before: NONE,
                 marked: false,
@@ -184,18 +213,18 @@ impl Thread {
         self.regions.0.as_ref().is_some_and(|s| s.depth > 0)
     }
 
-    /// A region begins.
+    /// A region begins. `domain` is that of a task of ITT, or null.
     ///
     /// # Safety
     /// `name` is a C string.
     #[inline]
-    pub unsafe fn begin_named(&mut self, name: *const c_char) {
+    pub unsafe fn begin_named(&mut self, name: *const c_char, domain: *const c_void) {
         self.leave_ended();
         let before = self.contexts.root.ctx;
         let Some(state) = &mut self.regions.0 else {
             self.regions.0 = Some(State::new());
             // SAFETY: as promised; now there is a state.
-            return unsafe { self.begin_named(name) };
+            return unsafe { self.begin_named(name, domain) };
         };
         let depth = state.depth;
         state.depth += 1;
@@ -211,6 +240,7 @@ impl Thread {
             return;
         };
         (open.name, open.before, open.marked) = (name, before, false);
+        open.domain = domain;
         open.row = match known {
             Some(known) => known.row,
             None => {
@@ -279,41 +309,40 @@ impl Thread {
         row
     }
 
-    /// A region ends: the innermost one if `name` is null.
+    /// A region ends.
     ///
     /// # Safety
-    /// `name` is null or a C string.
+    /// A name is a C string.
     #[inline]
-    pub unsafe fn end_named(&mut self, name: *const c_char) {
+    pub unsafe fn end_named(&mut self, which: Ends) {
         self.leave_ended();
         let now = clock::now();
         let Some(state) = self.regions.0.as_mut().filter(|s| s.depth > 0) else {
             // SAFETY: as promised.
-            return unsafe { self.ends_unbegun(name) };
+            return unsafe { self.ends_unbegun(which) };
         };
         let at = state.depth - 1;
         let Some(open) = state.open.get(at) else {
             state.depth = at;
             return;
         };
-        let any = open.row.is_null() || name.is_null() || name == open.name;
-        // SAFETY: rows are never unmapped; the name is a C string.
-        if any || unsafe { is_of(open.row, name) } {
+        // SAFETY: rows are never unmapped; a name is a C string.
+        if unsafe { which.is(open) } || unnamed(open, which) {
             state.depth = at;
             ended(open, &mut self.contexts.root.ctx, &mut state.ended, now);
             return;
         }
         // SAFETY: as promised.
-        unsafe { self.end_around(name, now) }
+        unsafe { self.end_around(which, now) }
     }
 
     /// A region ends while nothing is recorded: it is open no more. Its row stays as it is, because this may be a child
     /// process, whose parent's rows these are.
     ///
     /// # Safety
-    /// `name` is null or a C string.
+    /// A name is a C string.
     #[cold]
-    pub unsafe fn leave_named(&mut self, name: *const c_char) {
+    pub unsafe fn leave_named(&mut self, which: Ends) {
         let Some(state) = self.regions.0.as_mut().filter(|s| s.depth > 0) else {
             return;
         };
@@ -322,12 +351,11 @@ impl Thread {
             state.depth = at;
             return;
         };
-        // SAFETY: null or a row, which is only read here; the name is a C string.
-        let row = unsafe { open.row.as_ref() };
-        // SAFETY: as above.
-        let is_it = name.is_null() || name == open.name || unsafe { is_of(open.row, name) };
-        if is_it || row.is_none() {
+        // SAFETY: rows are only read here; a name is a C string.
+        if unsafe { which.is(open) } || unnamed(open, which) {
             state.depth = at;
+            // SAFETY: null or a row.
+            let row = unsafe { open.row.as_ref() };
             if row.is_some_and(|row| row.ctx == self.contexts.root.ctx) {
                 self.contexts.root.ctx = open.before;
             }
@@ -337,17 +365,17 @@ impl Thread {
     /// A region ends that is not the innermost one: it ends those inside.
     ///
     /// # Safety
-    /// `name` is a C string.
+    /// A name is a C string.
     #[cold]
-    unsafe fn end_around(&mut self, name: *const c_char, now: u64) {
+    unsafe fn end_around(&mut self, which: Ends, now: u64) {
         let Some(state) = &mut self.regions.0 else {
             return;
         };
         let open = state.open.get(..state.depth).unwrap_or(&[]);
         // SAFETY: as in `end_named`.
-        let Some(at) = open.iter().rposition(|o| unsafe { is_of(o.row, name) }) else {
+        let Some(at) = open.iter().rposition(|o| unsafe { which.is(o) }) else {
             // SAFETY: as promised.
-            return unsafe { self.ends_unbegun(name) };
+            return unsafe { self.ends_unbegun(which) };
         };
         state.depth = at;
         for (i, open) in open.iter().enumerate().skip(at).rev() {
@@ -359,15 +387,15 @@ impl Thread {
         }
     }
 
-    /// A region ends that has not begun.
+    /// A region ends that has not begun. If it has a name, that is reported.
     ///
     /// # Safety
-    /// `name` is null or a C string.
+    /// A name is a C string.
     #[cold]
-    unsafe fn ends_unbegun(&mut self, name: *const c_char) {
-        if name.is_null() {
+    unsafe fn ends_unbegun(&mut self, which: Ends) {
+        let Ends::Named(name) = which else {
             return;
-        }
+        };
         self.regions.0.get_or_insert_with(State::new);
         // SAFETY: as promised; null or a row, which only this thread writes.
         if let Some(row) = unsafe { self.look_up(name, self.contexts.root.ctx).as_mut() } {
@@ -393,6 +421,12 @@ impl Thread {
         }
         open.since = now;
     }
+}
+
+/// Whether this region has no row, so that any name may be its own. Its address was compared already.
+#[inline]
+fn unnamed(open: &Open, which: Ends) -> bool {
+    open.row.is_null() && matches!(which, Ends::Named(_))
 }
 
 /// A region has begun: it is the root from now on.

@@ -24,6 +24,18 @@ int main(int argc, char **argv) {
         __itt_task_end(early);
         __itt_frame_end_v3(late, NULL);
     }
+    /* Domains end their tasks in any order; a domain without a task has none to end. */
+    __itt_domain *third = __itt_domain_create("third");
+    __itt_string_handle *outer = __itt_string_handle_create("outer");
+    __itt_string_handle *inner = __itt_string_handle_create("inner");
+    int sum = 0;
+    __itt_task_begin(early, __itt_null, __itt_null, outer);
+    __itt_task_begin(late, __itt_null, __itt_null, inner);
+    __itt_task_end(third);
+    MPI_Allreduce(MPI_IN_PLACE, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    __itt_task_end(early);
+    MPI_Bcast(&sum, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    __itt_task_end(late);
     MPI_Finalize();
     __itt_task_begin(late, __itt_null, __itt_null, solve);
     __itt_task_end(late);

@@ -104,7 +104,7 @@ impl Scale {
         let per_run = replay.per_run(&busy, wall);
         let waits = Waits::new(run, view, &replay, per_run);
         let moving = moving::of_run(run, &replay, &phases, &phase_busy);
-        let same_team = same_team::find(pag, &view.parallel.teams);
+        let same_team = same_team::find(pag, run, view);
         let mut ways: FxHashMap<VertexIx, Vec<VertexIx>> = FxHashMap::default();
         for (way, team) in &same_team {
             ways.entry(*team).or_default().push(*way);

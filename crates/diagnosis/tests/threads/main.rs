@@ -437,6 +437,51 @@ fn threads_made_anew_are_one_team_after_another() {
 }
 
 #[test]
+fn threads_made_on_two_call_paths_are_one_team_if_they_run_at_the_same_time() {
+    let reported_if = |two_begin_at: u64| {
+        let mut made = run(
+            1,
+            &Hybrid {
+                joined: true,
+                threads: 4,
+                busy: |_, t| if t > 2 { 0.3 } else { 0.9 },
+                ..Default::default()
+            },
+        );
+        // The call in `step` makes all threads; `main` calls `step` at two places.
+        let (step, work) = (
+            made.contexts[STEP.0 as usize],
+            made.contexts[WORK.0 as usize],
+        );
+        let teams = CALLS.map(|parent| {
+            let context = |parent, of| headwater_model::run::Context { parent, ..of };
+            let at = CtxId(made.contexts.len() as u32);
+            made.contexts
+                .extend([context(parent, step), context(at, work)]);
+            (at, CtxId(at.0 + 1))
+        });
+        let of = |thread: u16| teams[usize::from(thread > 2)];
+        for t in &mut made.teams {
+            let team = of(t.thread).0;
+            (t.team, t.from, t.to, t.count) = (team, team, team, 1);
+        }
+        for t in made.threads.iter_mut().filter(|t| t.thread > 0) {
+            let begin = if t.thread > 2 { two_begin_at } else { 0 };
+            (t.made_by, t.begin_ns, t.wall_ns) = (of(t.thread).0, begin, t.cpu_ns);
+        }
+        for s in made.samples.iter_mut().filter(|s| s.thread > 0) {
+            s.ctx = of(s.thread).1;
+        }
+        reported(&of_run(made))
+    };
+    assert_eq!(
+        reported_if(0),
+        [(ThreadImbalance, "0".to_string(), 110, 0.3)]
+    );
+    assert_eq!(reported_if(900_000_000), []);
+}
+
+#[test]
 fn waiting_for_a_thread_without_a_core_is_set_aside() {
     for joined in [false, true] {
         let d = diagnosis(
