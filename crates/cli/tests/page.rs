@@ -174,7 +174,10 @@ fn what_cannot_be_written_is_refused_in_one_line() {
         ("folder", "folder is a directory"),
         ("none/page.html", "there is no directory none"),
         ("/dev/null", "it is no regular file"),
-        ("/proc/page.html", "cannot write /proc/page.html"),
+        (
+            "/proc/page.html",
+            "cannot write /proc/page.html: No such file",
+        ),
     ] {
         let out = headwater(at)
             .args(["diagnose", "run", "--html", file])

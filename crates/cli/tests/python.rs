@@ -121,6 +121,20 @@ fn the_line_of_an_uneven_loop_is_named() {
     let shown = text(at, &["show", "n2"]);
     assert!(shown.contains("solver.py:32 in Solver.run"), "{shown}");
     assert!(!shown.contains("?+0x"), "{shown}");
+    let simulated = text(
+        at,
+        &["simulate", "n2", "--what-if", "solver.py:21-22 balanced"],
+    );
+    let longest = simulated.split("critical path\n").nth(1).unwrap_or("");
+    let longest = longest.lines().next().unwrap_or("");
+    assert!(
+        longest.contains("solver.py:21-22 (Solver.step)"),
+        "{simulated}"
+    );
+    assert!(
+        simulated.contains("MPI_Bcast at solver.py:32"),
+        "{simulated}"
+    );
 }
 
 #[test]

@@ -49,7 +49,7 @@ pub fn read(path: &Path, most: u64) -> Result<Vec<u8>> {
     let (file, length) = open(path)?;
     let mut bytes = Vec::new();
     if length <= most {
-        // A large file is then read in one go.
+        // Room for all of it: the buffer need not grow and be copied.
         let room = usize::try_from(length).unwrap_or(usize::MAX);
         bytes.try_reserve_exact(room)?;
         // Files of the kernel have more than they say.

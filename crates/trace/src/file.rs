@@ -97,7 +97,7 @@ pub fn job_and_whose(name: &str) -> Option<(u64, Whose)> {
 }
 
 /// The version of the layout.
-pub const VERSION: u8 = 1;
+pub const VERSION: u8 = 2;
 
 /// Bytes of the magic, the version, the form and the checksum.
 const FIXED: usize = MAGIC.len() + 1 + 1 + 4;

@@ -7,6 +7,17 @@ use std::slice::ChunksExact;
 /// the last has all longer ones.
 pub const BUCKETS: usize = 20;
 
+/// Nanoseconds between the ticks of a trace's clock, a power of 4 so that no bucket ends between two. Recording a call takes
+/// longer than that, and each bit that a tick is finer by makes a trace larger.
+pub const TICK: u64 = 64;
+
+/// The last tick at or before a moment, nanoseconds. Durations between ticks add up to the time that passed, however many
+/// they are.
+#[inline]
+pub const fn tick(nanoseconds: u64) -> u64 {
+    nanoseconds & !(TICK - 1)
+}
+
 /// Durations, nanoseconds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Histogram {
@@ -151,6 +162,23 @@ pub struct Delta {
     pub cpu: u64,
     /// The call itself.
     pub call: u64,
+}
+
+impl Delta {
+    /// The times of a call that began and ended at these moments, in ticks: the thread had left the call before it at `left`,
+    /// and `cpu` nanoseconds of the time since then it had a core.
+    #[inline]
+    pub fn in_ticks(left: u64, entered: u64, now: u64, cpu: u64) -> Self {
+        let wall = tick(entered).saturating_sub(tick(left));
+        // A thread that had a core all the time has no second duration to store.
+        let is_all = cpu >= entered.saturating_sub(left);
+        let cpu = match is_all {
+            true => wall,
+            false => tick(cpu.saturating_add(TICK / 2)).min(wall),
+        };
+        let call = tick(now).saturating_sub(tick(entered));
+        Self { wall, cpu, call }
+    }
 }
 
 impl Times {

@@ -255,7 +255,7 @@ fn each_error_says_what_is_wrong() {
     newer[MAGIC.len()] = VERSION + 1;
     assert_eq!(
         error(&newer),
-        "the trace has format 2, this Headwater reads format 1; use the one that wrote it"
+        "the trace has format 3, this Headwater reads format 2; use the one that wrote it"
     );
     assert_eq!(
         error(&bytes[..bytes.len() - 1]),

@@ -45,9 +45,12 @@ impl Output {
         })
     }
 
-    fn write(mut self, text: &str) -> Result<PathBuf, String> {
+    fn write(self, text: &str) -> Result<PathBuf, String> {
         let failed = |e| format!("cannot write {}: {e}", self.path.display());
-        self.file.write_all(text.as_bytes()).map_err(failed)?;
+        self.file
+            .as_file()
+            .write_all(text.as_bytes())
+            .map_err(failed)?;
         match self.file.persist_noclobber(&self.path) {
             Ok(_) => Ok(self.path),
             Err(e) if e.error.kind() == std::io::ErrorKind::AlreadyExists => {

@@ -141,9 +141,11 @@ pub(in crate::commands) fn new_file(dir: &Path) -> io::Result<NamedTempFile> {
     builder.tempfile_in(dir).map_err(unnamed)
 }
 
-/// The error about a file of ours without that file's name, which says nothing to the user.
+/// The error, without the name of our temporary file: the user does not know it.
 fn unnamed(error: io::Error) -> io::Error {
-    error.kind().into()
+    let text = error.to_string();
+    let reason = text.split(" at path ").next().unwrap_or(&text);
+    io::Error::new(error.kind(), reason)
 }
 
 /// A reader that has closed its end is content.

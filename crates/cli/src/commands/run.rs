@@ -144,14 +144,19 @@ fn follows(runs: &[Run], program: &[String]) -> Result<(), String> {
             words::scale(run.header.ranks, Some(asked)),
         ));
     }
-    let all = asked_and_seen(runs);
+    // A thread that computes little is in the second number alone.
+    let of = |run: &Run| {
+        let working = threads::concurrent(run).into_iter().max();
+        Some((run.header.threads_asked?, (threads::seen(run), working)))
+    };
+    let all: Vec<_> = runs.iter().filter_map(of).collect();
     let Some((asked, seen)) = all.first() else {
         return Ok(());
     };
     if all.iter().all(|(a, _)| a == asked) || all.iter().any(|(_, s)| s != seen) {
         return Ok(());
     }
-    let ran = words::scale(1, Some(*seen));
+    let ran = words::scale(1, Some(seen.0));
     Err(if program.iter().any(|w| w.contains("{threads}")) {
         format!(
             "{name} ran with {ran} whatever it was asked for, by OMP_NUM_THREADS and on its command line; check that the number reaches it, and that it makes threads: of processes that it starts, nothing is recorded"

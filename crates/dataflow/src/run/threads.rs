@@ -103,7 +103,7 @@ pub fn seen(run: &Run) -> u32 {
         teams.entry((t.rank, t.team)).or_default().insert(t.thread);
     }
     let largest = teams.values().map(FxHashSet::len).max().unwrap_or(1);
-    let guest = run.is_without_mpi() && !works_too(run, &teams);
+    let guest = run.is_without_mpi() && !teams.is_empty() && !works_too(run, &teams);
     let active = concurrent_of(run, |t| !guest || t.thread > 0);
     let active = active.into_iter().max().unwrap_or(1);
     u32::try_from(largest).unwrap_or(1).max(active)
@@ -271,5 +271,8 @@ mod tests {
             assert_eq!(seen(&process(1, before, 9 * TENTH)), 2, "{before}");
         }
         assert_eq!(seen(&process(0, TENTH, TENTH)), 1);
+        let mut imported = process(3, TENTH, 9 * TENTH);
+        imported.teams.clear();
+        assert_eq!(seen(&imported), 4, "nothing is known of teams");
     }
 }

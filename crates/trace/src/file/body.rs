@@ -41,6 +41,8 @@ pub(super) struct Body<'c, C> {
     pub(super) tables: Tables,
     /// Whether histograms are written as round ones; a writer may do so if all are.
     pub(super) has_round_times: bool,
+    /// The unit of durations is 2 to this power, nanoseconds.
+    pub(super) tick: u32,
     /// Whether columns may be written as tables.
     pub(super) has_tables: bool,
     pub(super) latest: FxHashMap<(u32, u32), (Form, i64)>,
@@ -83,6 +85,7 @@ impl<'c, C: Coder> Body<'c, C> {
             known: VecDeque::new(),
             tables: Tables::default(),
             has_round_times: true,
+            tick: 0,
             has_tables,
             latest: FxHashMap::default(),
             communicators: Identities::default(),
@@ -184,6 +187,8 @@ impl<'c, C: Coder> Body<'c, C> {
         } else {
             let are_round = self.has_round_times && given.is_some_and(are_round);
             self.has_round_times = self.coder.flag(Field::Half, 255, are_round)?;
+            let tick = self.u32(Field::Grain, 1, given.map_or(0, super::durations::tick_of))?;
+            self.tick = (tick < u64::BITS).then_some(tick).ok_or(Error::Malformed)?;
         }
         for (thread, row) in &mut streams {
             let given = given.and_then(|t| t.streams.get(thread));

@@ -4,7 +4,7 @@ use super::Error;
 use super::body::Body;
 use super::codec::{Coder, Field};
 use crate::times::{BUCKETS, Histogram, Times, bucket};
-use crate::trace::{Body as What, Node};
+use crate::trace::{Body as What, Node, Trace};
 use crate::vector::Term;
 use std::collections::BTreeMap;
 
@@ -194,23 +194,26 @@ impl<C: Coder> Body<'_, C> {
         }
         let context = of as u32 * 2 + u32::from(count > 1);
         let one = given.cloned().unwrap_or_default();
+        // From here on up to the buckets all durations are in ticks.
+        let tick = self.tick;
         // CPU time is near wall time where the process had its core.
         let base = base.filter(|base| base.count == count);
-        made.min = self.near(Field::Min, context, one.min, base.map(|base| base.min))?;
-        let spread = one.max.wrapping_sub(one.min);
+        let base_of = |get: fn(&Histogram) -> u64| base.map(|base| get(base) >> tick);
+        let min = self.near(Field::Min, context, one.min >> tick, base_of(|h| h.min))?;
+        let spread = one.max.wrapping_sub(one.min) >> tick;
         let spread = match count {
             1 => 0,
             _ => {
-                let base = base.map(|base| base.max.wrapping_sub(base.min));
+                let base = base_of(|h| h.max.wrapping_sub(h.min));
                 self.near(Field::Spread, context, spread, base)?
             }
         };
-        made.max = made.min.checked_add(spread).ok_or(Error::Malformed)?;
-        let (least, most) = sums(&made).ok_or(Error::Malformed)?;
-        let more = one.sum.wrapping_sub(least);
-        let more = match base.filter(|_| count > 2 && spread > 0) {
+        let max = min.checked_add(spread).ok_or(Error::Malformed)?;
+        let (least, most) = sums(count, min, max).ok_or(Error::Malformed)?;
+        let more = (one.sum >> tick).wrapping_sub(least);
+        let more = match base_of(|h| h.sum).filter(|_| count > 2 && spread > 0) {
             Some(base) => {
-                let sum = self.near(Field::Sum, context, one.sum, Some(base.sum))?;
+                let sum = self.near(Field::Sum, context, one.sum >> tick, Some(base))?;
                 sum.checked_sub(least).ok_or(Error::Malformed)?
             }
             None if least == most => 0,
@@ -219,10 +222,11 @@ impl<C: Coder> Body<'_, C> {
                 self.coder.below(Field::Sum, context, more, most - least)?
             }
         };
-        made.sum = least + more;
-        if made.sum > most {
-            return Err(Error::Malformed);
-        }
+        let sum = least.checked_add(more).filter(|sum| *sum <= most);
+        let in_nanoseconds = |ticks: u64| ticks.checked_mul(1 << tick).ok_or(Error::Malformed);
+        made.min = in_nanoseconds(min)?;
+        made.max = in_nanoseconds(max)?;
+        made.sum = in_nanoseconds(sum.ok_or(Error::Malformed)?)?;
         self.buckets(&mut made, &one, of, base)?;
         Ok(made)
     }
@@ -407,15 +411,29 @@ fn bits(value: u64) -> u32 {
     u64::BITS - value.leading_zeros()
 }
 
-/// The least and the most that the durations can sum up to.
-fn sums(h: &Histogram) -> Option<(u64, u64)> {
-    let spread = h.max.checked_sub(h.min)?;
-    if h.count < 2 {
-        return Some((h.min, h.min));
+/// The least and the most that so many durations can sum up to.
+fn sums(count: u64, min: u64, max: u64) -> Option<(u64, u64)> {
+    let spread = max.checked_sub(min)?;
+    if count < 2 {
+        return Some((min, min));
     }
-    let least = h.min.checked_mul(h.count)?.checked_add(spread)?;
-    let most = h.max.checked_mul(h.count)?.checked_sub(spread)?;
+    let least = min.checked_mul(count)?.checked_add(spread)?;
+    let most = max.checked_mul(count)?.checked_sub(spread)?;
     Some((least, most))
+}
+
+/// The largest power of two that all durations of a trace are multiples of.
+pub(super) fn tick_of(trace: &Trace) -> u32 {
+    let nodes = trace.streams.values().flatten();
+    let times = nodes.flat_map(Node::times);
+    let all = times.flat_map(|times| [&times.wall, &times.cpu, &times.call]);
+    // One that overflowed is written as it is.
+    let all = all.filter(|h| h.count > 0 && is_regular(h));
+    let bits = all.fold(0, |bits, h| bits | h.min | h.max | h.sum);
+    match bits {
+        0 => 0,
+        bits => bits.trailing_zeros(),
+    }
 }
 
 /// Whether a histogram has what durations give, without an overflow.
@@ -427,7 +445,7 @@ fn is_regular(h: &Histogram) -> bool {
     let (first, last) = (bucket(h.min), bucket(h.max));
     let outside = h.buckets.iter().enumerate();
     let outside = outside.filter(|(b, n)| **n > 0 && (*b < first || *b > last));
-    sums(h).is_some_and(|(least, most)| (least..=most).contains(&h.sum))
+    sums(h.count, h.min, h.max).is_some_and(|(least, most)| (least..=most).contains(&h.sum))
         && total == h.count
         && outside.count() == 0
         && h.buckets.get(first).is_some_and(|n| *n > 0)

@@ -4,12 +4,14 @@ use super::question::{Question, lines};
 use crate::progress::Progress;
 use headwater_graph::is_runtime_library;
 use headwater_model::psg::{Function, ModuleStructure};
-use headwater_model::run::Run;
+use headwater_model::run::{Module, Run, python};
 use headwater_structure::{Options, analyse};
 use headwater_trace::trace::{BEGIN, Frame, Trace};
 use headwater_virtual_run::{Place, Places};
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
+use std::slice;
 
 /// A place in the source.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -38,7 +40,16 @@ pub fn structures(trace: &Trace, run: Option<&Run>, progress: Progress) -> Struc
         stage.step();
         Some((path.clone(), structure))
     });
-    all.collect()
+    let mut all: Structures = all.collect();
+    // Files of Python have the functions and lines of the run, and loops if they were not changed since.
+    if let Some(run) = run {
+        let whole = Options::default().max_loop_depth;
+        let of_run = headwater_load::structures(slice::from_ref(run), Vec::new(), whole, &|| {});
+        let is_own = |m: &Module| m.is_python() && !is_runtime_library(&m.path);
+        let own = of_run.iter().filter(|(module, _)| is_own(module));
+        all.extend(own.map(|(module, s)| (module.path.clone(), s.clone())));
+    }
+    all
 }
 
 /// Names of the places of a trace.
@@ -70,6 +81,19 @@ impl<'a> Named<'a> {
         let mut inward = frames.iter().rev();
         let found = inward.find_map(|frame| {
             let path = self.trace.modules.get(&frame.module)?;
+            if let Some((file, function)) = python::function_of_trace(path) {
+                if is_runtime_library(file) {
+                    return None;
+                }
+                let line = u32::try_from(frame.offset.checked_sub(1)?).ok()?;
+                return Some(Source {
+                    file: file.to_string(),
+                    first: line,
+                    last: line,
+                    function: function.to_string(),
+                    called_from: Vec::new(),
+                });
+            }
             let structure = self.structures.get(path)?;
             let address = frame.offset.checked_sub(1)?;
             let (file, line) = structure.line(address)?;
@@ -91,12 +115,13 @@ impl<'a> Named<'a> {
     /// The samples of a run: rank, signature of the call before, number of the place, seconds. What is called from one of
     /// the functions that are `asked` about is a place of its own.
     pub fn samples(&mut self, run: &Run, asked: &[&str]) -> Vec<(u32, u64, u32, f64)> {
-        let mut signatures: HashMap<Vec<(&str, u64)>, u64> = HashMap::new();
+        let mut signatures: HashMap<Vec<(Cow<str>, u64)>, u64> = HashMap::new();
         for (identity, signature) in &self.trace.signatures {
             let path = |f: &Frame| self.trace.modules.get(&f.module).map_or("", String::as_str);
-            let frames = signature.frames.iter().map(|f| (path(f), f.offset));
+            let frames = (signature.frames.iter()).map(|f| (Cow::Borrowed(path(f)), f.offset));
             signatures.insert(frames.collect(), *identity);
         }
+        let functions = python_functions(run);
         let mut before: HashMap<u32, Option<u64>> = HashMap::new();
         let mut numbers: HashMap<Source, u32> = HashMap::new();
         let mut out = Vec::new();
@@ -104,7 +129,7 @@ impl<'a> Named<'a> {
             let after = sample.after.0;
             let signature = *before
                 .entry(after)
-                .or_insert_with(|| signatures.get(&frames_of(run, after)).copied());
+                .or_insert_with(|| signatures.get(&frames_of(run, &functions, after)).copied());
             let source = signature.and_then(|_| self.source(run, sample.ctx.0, asked));
             let (Some(signature), Some(source)) = (signature, source) else {
                 continue;
@@ -262,14 +287,38 @@ fn innermost(structure: &ModuleStructure, function: &Function, mut vertex: u32) 
     })
 }
 
-/// The frames of a context, outermost first.
-fn frames_of(run: &Run, mut ctx: u32) -> Vec<(&str, u64)> {
+/// Names of the functions of Python, by module and offset.
+fn python_functions(run: &Run) -> HashMap<(u32, u64), &str> {
+    let python = |module: u32| {
+        let module = run.modules.get(module as usize);
+        module.is_some_and(Module::is_python)
+    };
+    let functions = run.symbols.iter().filter(|s| s.function);
+    let of_python = functions.filter(|s| python(s.module));
+    of_python
+        .map(|s| ((s.module, s.offset), s.name.as_str()))
+        .collect()
+}
+
+/// The frames of a context as a trace has them, outermost first. `functions` are those of Python.
+fn frames_of<'r>(
+    run: &'r Run,
+    functions: &HashMap<(u32, u64), &str>,
+    mut ctx: u32,
+) -> Vec<(Cow<'r, str>, u64)> {
     let mut frames = Vec::new();
     while let Some(context) = run.contexts.get(ctx as usize) {
         let module = run.modules.get(context.module as usize);
-        // A trace has code alone.
-        if module.is_none_or(|m| m.region().is_none()) {
-            frames.push((module.map_or("", |m| m.path.as_str()), context.offset));
+        let path = module.map_or("", |m| m.path.as_str());
+        let (function, line) = python::place(context.lookup());
+        match functions.get(&(context.module, function)) {
+            Some(name) => {
+                let module = python::module_of_trace(path, name);
+                frames.push((Cow::Owned(module), u64::from(line) + 1));
+            }
+            // A trace has code alone.
+            None if module.is_some_and(|m| m.region().is_some()) => {}
+            None => frames.push((Cow::Borrowed(path), context.offset)),
         }
         ctx = context.parent.0;
     }

@@ -33,11 +33,8 @@ impl Thread {
         let met = self.teams.take_met();
         guarded(&mut self.trace, self.number, |tracer| {
             let wall = call.enter_ns.saturating_sub(self.left_ns);
-            let delta = Delta {
-                wall,
-                cpu: met.with_cores(wall, call.busy_ns),
-                call: now.saturating_sub(call.enter_ns),
-            };
+            let cpu = met.with_cores(wall, call.busy_ns);
+            let delta = Delta::in_ticks(self.left_ns, call.enter_ns, now, cpu);
             let returned = Returned {
                 function: call.func,
                 ctx: call.ctx,
