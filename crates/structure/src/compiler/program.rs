@@ -1,6 +1,7 @@
 //! The records of all translation units of one module, joined by their symbols: whole-program analysis without link-time
 //! optimisation.
 
+use super::meaning::is_given_functions;
 use super::record::{Base, Call, CompiledFunction, Node, Record, WrittenGlobal};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::cell::{Cell, RefCell};
@@ -37,8 +38,10 @@ pub struct Program<'a> {
     shared: FxHashSet<(FunctionId, u32)>,
     /// Functions with a call of what is not seen, which may call back.
     calling_unseen: Vec<FunctionId>,
-    /// Functions that may write a global variable, or call one that does; of those variables that were asked for.
-    changing: RefCell<FxHashMap<GlobalKey<'a>, Rc<FxHashSet<FunctionId>>>>,
+    /// Whether MPI is given functions of the program: its other functions may call them.
+    gives_functions: bool,
+    /// What may write a global variable; of those variables that were asked for.
+    changing: RefCell<FxHashMap<GlobalKey<'a>, Rc<Changing>>>,
     /// Symbols that shared libraries see.
     exported: &'a FxHashSet<String>,
     /// Whether somebody unseen may call functions and write globals.
@@ -67,6 +70,7 @@ impl<'a> Program<'a> {
             kept: FxHashSet::default(),
             shared: FxHashSet::default(),
             calling_unseen: Vec::new(),
+            gives_functions: false,
             changing: RefCell::default(),
             exported,
             open,
@@ -123,6 +127,8 @@ impl<'a> Program<'a> {
             if function.calls.iter().any(unseen) {
                 this.calling_unseen.push(id);
             }
+            let mut symbols = function.calls.iter().map(|c| c.callee);
+            this.gives_functions |= symbols.any(|s| is_given_functions(this.string(id.unit, s)));
         }
         this.follow_addresses();
         this
@@ -276,30 +282,39 @@ impl<'a> Program<'a> {
     }
 
     /// Whether a function may write a global variable whose writers are known, by itself or in what it calls.
-    pub fn may_write(&self, function: FunctionId, (unit, symbol): (u32, u32)) -> bool {
-        let key = self.global_key(unit, symbol);
-        let known = self.changing.borrow().get(&key).cloned();
-        let changing = known.unwrap_or_else(|| {
-            let found = Rc::new(self.changing(&key));
-            self.changing.borrow_mut().insert(key, Rc::clone(&found));
-            found
-        });
+    pub fn may_write(&self, function: FunctionId, global: (u32, u32)) -> bool {
+        let changing = self.changing(global);
         // What was not looked through may do anything.
-        self.budget.get() == 0 || changing.contains(&function)
+        self.budget.get() == 0 || changing.functions.contains(&function)
     }
 
-    fn changing(&self, key: &GlobalKey<'a>) -> FxHashSet<FunctionId> {
+    /// Whether any call of MPI may write a global variable whose writers are known, through a function that it was given.
+    pub fn may_be_written_by_mpi(&self, global: (u32, u32)) -> bool {
+        self.gives_functions && self.changing(global).has_unseen_callers
+    }
+
+    fn changing(&self, (unit, symbol): (u32, u32)) -> Rc<Changing> {
+        let key = self.global_key(unit, symbol);
+        let known = self.changing.borrow().get(&key).cloned();
+        known.unwrap_or_else(|| {
+            let found = Rc::new(self.find_changing(&key));
+            self.changing.borrow_mut().insert(key, Rc::clone(&found));
+            found
+        })
+    }
+
+    fn find_changing(&self, key: &GlobalKey<'a>) -> Changing {
         let writers = self.writers.get(key).map_or(&[][..], Vec::as_slice);
         let mut open: Vec<FunctionId> = writers.iter().map(|w| w.0).collect();
-        let (mut found, mut unseen) = (FxHashSet::default(), false);
+        let mut found = Changing::default();
         while let Some(function) = open.pop() {
-            if !found.insert(function) {
+            if !found.functions.insert(function) {
                 continue;
             }
             let callers = self.callers(function);
             open.extend(callers.iter().map(|c| c.0));
-            if !unseen && self.has_unseen_callers(function) {
-                unseen = true;
+            if !found.has_unseen_callers && self.has_unseen_callers(function) {
+                found.has_unseen_callers = true;
                 open.extend(&self.calling_unseen);
             }
             let cost = 1 + callers.len() as u64;
@@ -318,6 +333,15 @@ impl<'a> Program<'a> {
         let same = |g: &&WrittenGlobal| self.global_key(function.unit, g.symbol) == key;
         globals.find(same).map(|g| g.after)
     }
+}
+
+/// What may write a global variable.
+#[derive(Default)]
+struct Changing {
+    /// Functions that write it, or call one that does.
+    functions: FxHashSet<FunctionId>,
+    /// Whether one of them may be called by what is not seen.
+    has_unseen_callers: bool,
 }
 
 fn is_weak(records: &[Record], id: FunctionId) -> bool {

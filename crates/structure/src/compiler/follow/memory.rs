@@ -286,6 +286,10 @@ impl<'a> Walk<'_, 'a> {
         global: (u32, u32),
     ) -> Option<FunctionId> {
         self.program.writers(global.0, global.1)?;
+        // The plugin passes over calls of MPI.
+        if self.program.may_be_written_by_mpi(global) {
+            return None;
+        }
         let call = self.program.function(function)?.calls.get(call as usize)?;
         let callee = self.program.callee(function, call)?;
         let may_be_given = call.arguments.iter().any(|a| match a.base {

@@ -3,7 +3,7 @@
 #include "globals.h"
 
 static volatile int sink;
-static int one, once, several, maybe, overwritten, aside, apart, member, given, again, by_rank, late, pointed;
+static int one, once, several, maybe, overwritten, aside, apart, member, given, again, by_rank, late, pointed, reduced;
 static struct setup whole;
 int *keeper, *pointers[4];
 
@@ -35,6 +35,10 @@ APART static void set_once(int n) {
 APART static void set_pointed(void) { pointed = broadcast(); }
 void (*pointer)(void) = set_pointed;
 APART static void set_late(int n) { late = n; }
+APART static void set_reduced(int n) { reduced = n; }
+static void by_mpi(void *from, void *to, int *count, MPI_Datatype *type) {
+    MPI_Comm_rank(MPI_COMM_WORLD, &reduced);
+}
 APART static void through_parameter(int *where, int rank) {
     set_given(5);
     write_through(where, rank);
@@ -117,6 +121,12 @@ APART static void not_known(int rank) {
     if (rank == 2)
         pointer();
     for (int i = 0; i < pointed; i++) // = message rank
+        work(i);
+    MPI_Op own_sum;
+    MPI_Op_create(by_mpi, 1, &own_sum);
+    set_reduced(5);
+    MPI_Allreduce(MPI_IN_PLACE, &own, 1, MPI_INT, own_sum, MPI_COMM_WORLD);
+    for (int i = 0; i < reduced; i++) // = rank
         work(i);
     if (rank > 1)
         set_apart(6);
