@@ -26,12 +26,7 @@ pub fn find(pag: &Pag, run: &Run, view: &RunView) -> FxHashMap<VertexIx, VertexI
         });
         first.insert(own, same);
     }
-    let pools = pools(pag, run, view);
-    for same in first.values_mut() {
-        while let Some(pool) = pools.get(same) {
-            *same = *pool;
-        }
-    }
+    join_pools(&mut first, pools(pag, run, view));
     first
 }
 
@@ -39,12 +34,14 @@ pub fn find(pag: &Pag, run: &Run, view: &RunView) -> FxHashMap<VertexIx, VertexI
 /// they run.
 type Pool = (u32, String, u32, String, Vec<(u32, u32)>);
 
-/// Calls that made threads of one pool on several call paths, as where a vector of threads grows now and then: one call
-/// in the source made them, they run the same function, and they exist at the same time. For each, an earlier such call.
-fn pools(pag: &Pag, run: &Run, view: &RunView) -> FxHashMap<VertexIx, VertexIx> {
+/// When a thread began and ended, nanoseconds, and the call that made it.
+type Life = (u64, u64, VertexIx);
+
+/// The threads that one call in the source made, on whatever call paths, by what they have in common.
+fn pools(pag: &Pag, run: &Run, view: &RunView) -> BTreeMap<Pool, Vec<Life>> {
     let infos: FxHashMap<(u32, u16), &ThreadInfo> =
         (run.threads.iter().map(|t| ((t.rank, t.thread), t))).collect();
-    let mut lives: BTreeMap<Pool, Vec<(u64, u64, VertexIx)>> = BTreeMap::new();
+    let mut lives: BTreeMap<Pool, Vec<Life>> = BTreeMap::new();
     for rows in view.parallel.teams.chunk_by(|a, b| a.team == b.team) {
         let life = |t: &TeamStretch| {
             // Threads of an OpenMP runtime work in many regions, and a region's own thread was made elsewhere.
@@ -67,28 +64,40 @@ fn pools(pag: &Pag, run: &Run, view: &RunView) -> FxHashMap<VertexIx, VertexIx> 
             lives.entry(pool).or_default().push((begin, end, team));
         }
     }
+    lives
+}
+
+/// Joins calls that made threads of one pool on several call paths, as where a vector of threads grows now and then: these
+/// threads exist at the same time. `first` has, for each call, the first one of its team.
+fn join_pools(first: &mut FxHashMap<VertexIx, VertexIx>, pools: BTreeMap<Pool, Vec<Life>>) {
     let mut earlier: FxHashMap<VertexIx, VertexIx> = FxHashMap::default();
-    for mut lives in lives.into_values() {
+    for mut lives in pools.into_values() {
         lives.sort_unstable();
         let mut last: Option<(u64, VertexIx)> = None;
-        for (begin, end, team) in lives {
+        for (begin, end, call) in lives {
+            let team = first.get(&call).copied().unwrap_or(call);
             let Some((until, other)) = last.filter(|l| begin < l.0) else {
                 last = Some((end, team));
                 continue;
             };
-            let [a, b] = [other, team].map(|mut v| {
-                while let Some(before) = earlier.get(&v) {
-                    v = *before;
-                }
-                v
-            });
+            let [a, b] = [other, team].map(|team| earliest(&earlier, team));
             if a != b {
                 earlier.insert(a.max(b), a.min(b));
             }
             last = Some((until.max(end), team));
         }
     }
-    earlier
+    for team in first.values_mut() {
+        *team = earliest(&earlier, *team);
+    }
+}
+
+/// The first of the teams that are joined with one; `earlier` has an earlier one for all others.
+fn earliest(earlier: &FxHashMap<VertexIx, VertexIx>, mut team: VertexIx) -> VertexIx {
+    while let Some(before) = earlier.get(&team) {
+        team = *before;
+    }
+    team
 }
 
 /// The outermost functions of what was recorded inside a call, ascending.
@@ -147,4 +156,22 @@ pub fn joined(
         same
     });
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_copy_of_a_call_brings_its_team_into_the_pool() {
+        let pool: Pool = (0, "a.cpp".into(), 7, "pthread_create".into(), vec![(0, 1)]);
+        for (copy, other) in [(2, 3), (3, 2)] {
+            let mut first = FxHashMap::from_iter([(1, 1), (copy, 1), (other, other)]);
+            // Only the threads of the copy exist together with those of the other call.
+            let lives = vec![(0, 10, 1), (20, 40, copy), (30, 50, other)];
+            join_pools(&mut first, BTreeMap::from([(pool.clone(), lives)]));
+            let teams = FxHashMap::from_iter([(1, 1), (copy, 1), (other, 1)]);
+            assert_eq!(first, teams);
+        }
+    }
 }
