@@ -57,8 +57,22 @@ impl Ends {
         match self {
             Self::Innermost => true,
             // SAFETY: promised by the caller.
-            Self::Named(name) => name == open.name || unsafe { is_of(open.row, name) },
+            Self::Named(name) => unsafe { is_of(open.row, name) },
             Self::TaskOf(domain) => domain == open.domain,
+        }
+    }
+
+    /// The same of the innermost region. The address of its name tells it sooner, and if it has no row, any name may be
+    /// its own.
+    ///
+    /// # Safety
+    /// As [`Self::is`].
+    #[inline]
+    unsafe fn is_innermost(self, open: &Open) -> bool {
+        match self {
+            Self::Named(name) if name == open.name || open.row.is_null() => true,
+            // SAFETY: promised by the caller.
+            _ => unsafe { self.is(open) },
         }
     }
 }
@@ -327,7 +341,7 @@ impl Thread {
             return;
         };
         // SAFETY: rows are never unmapped; a name is a C string.
-        if unsafe { which.is(open) } || unnamed(open, which) {
+        if unsafe { which.is_innermost(open) } {
             state.depth = at;
             ended(open, &mut self.contexts.root.ctx, &mut state.ended, now);
             return;
@@ -352,7 +366,7 @@ impl Thread {
             return;
         };
         // SAFETY: rows are only read here; a name is a C string.
-        if unsafe { which.is(open) } || unnamed(open, which) {
+        if unsafe { which.is_innermost(open) } {
             state.depth = at;
             // SAFETY: null or a row.
             let row = unsafe { open.row.as_ref() };
@@ -421,12 +435,6 @@ impl Thread {
         }
         open.since = now;
     }
-}
-
-/// Whether this region has no row, so that any name may be its own. Its address was compared already.
-#[inline]
-fn unnamed(open: &Open, which: Ends) -> bool {
-    open.row.is_null() && matches!(which, Ends::Named(_))
 }
 
 /// A region has begun: it is the root from now on.
