@@ -7,8 +7,8 @@ use std::slice::ChunksExact;
 /// the last has all longer ones.
 pub const BUCKETS: usize = 20;
 
-/// Nanoseconds between the ticks of a trace's clock, a power of 4 so that no bucket ends between two. Recording a call takes
-/// longer than that, and each bit that a tick is finer by makes a trace larger.
+/// Nanoseconds between the ticks of a trace's clock. Each bit that a tick is finer by makes a trace larger. It is a power of 4,
+/// so that longer buckets begin at a tick; of the shorter ones, only that of 0 is used.
 pub const TICK: u64 = 64;
 
 /// The last tick at or before a moment, nanoseconds. Durations between ticks add up to the time that passed, however many

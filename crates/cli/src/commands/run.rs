@@ -144,7 +144,7 @@ fn follows(runs: &[Run], program: &[String]) -> Result<(), String> {
             words::scale(run.header.ranks, Some(asked)),
         ));
     }
-    // A thread that computes little is in the second number alone.
+    // A first thread that computes, but much less than those that it made, is in the second number alone.
     let of = |run: &Run| {
         let working = threads::concurrent(run).into_iter().max();
         Some((run.header.threads_asked?, (threads::seen(run), working)))

@@ -29,7 +29,8 @@ pub type Structures = BTreeMap<String, ModuleStructure>;
 
 /// The structures of the modules that a trace goes through.
 pub fn structures(trace: &Trace, run: Option<&Run>, progress: Progress) -> Structures {
-    let from_run = run.into_iter().flat_map(|r| &r.modules).map(|m| &m.path);
+    let from_run = run.into_iter().flat_map(|r| &r.modules);
+    let from_run = from_run.filter(|m| !m.is_python()).map(|m| &m.path);
     let mut paths: Vec<&String> = trace.modules.values().chain(from_run).collect();
     paths.sort();
     paths.dedup();
