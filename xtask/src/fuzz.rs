@@ -125,7 +125,13 @@ fn build(place: &Path) -> Result<PathBuf, String> {
         .arg(root().join("fuzz/Cargo.toml"))
         .env("CARGO_TARGET_DIR", &built)
         .env("RUSTFLAGS", FLAGS);
-    output(&mut cargo)?;
+    // What the compiler says goes where ours goes: the end of it alone does not name the reason.
+    let ended = cargo
+        .status()
+        .map_err(|e| format!("cannot start cargo: {e}"))?;
+    if !ended.success() {
+        return Err(format!("the readers could not be built ({ended})"));
+    }
     Ok(built.join(host).join("release"))
 }
 
