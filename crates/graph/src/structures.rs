@@ -34,6 +34,26 @@ const PACKAGES: [&str; 3] = ["/mpi4py/", "/numpy/", "/numpy.libs/"];
 /// How Python names code that is part of the interpreter, and numpy up to 1.24 what it makes around its functions.
 const WITHOUT_FILE: [&str; 2] = ["<frozen ", "<__array_function__ "];
 
+/// Whether a file is of Python's own library: `lib/python3.11/`, `lib64/python3.11/`, but not what is installed there in
+/// `site-packages` or `dist-packages`.
+fn is_pythons_own(path: &str) -> bool {
+    let mut folders = path.split('/').rev().skip(1).peekable();
+    while let Some(folder) = folders.next() {
+        if folder.ends_with("-packages") {
+            return false;
+        }
+        let version = folder.strip_prefix("python3.").map(|v| {
+            // Builds without the global lock have this letter.
+            v.strip_suffix('t').unwrap_or(v)
+        });
+        let is_version = version.is_some_and(|v| v.parse::<u8>().is_ok());
+        if is_version && matches!(folders.peek(), Some(&"lib" | &"lib64")) {
+            return true;
+        }
+    }
+    false
+}
+
 /// Whether the module at `path` belongs to the language runtime, the system or an MPI library.
 pub fn is_runtime_library(path: &str) -> bool {
     let base = path.rsplit('/').next().unwrap_or(path);
@@ -45,7 +65,7 @@ pub fn is_runtime_library(path: &str) -> bool {
             .is_some_and(|at| is_machine_code || is_installed(at))
     };
     let has_no_file = WITHOUT_FILE.iter().any(|p| path.starts_with(p));
-    if has_no_file || PACKAGES.iter().any(is_package) {
+    if has_no_file || PACKAGES.iter().any(is_package) || is_pythons_own(path) {
         return true;
     }
     let stem = base.split(".so").next().unwrap_or(base);
@@ -133,6 +153,11 @@ mod tests {
             "/usr/lib/python3/dist-packages/mpi4py/MPI.cpython-311-x86_64-linux-gnu.so",
             "/env/numpy.libs/libscipy_openblas64_-6bb31eeb.so",
             "/env/lib/python3.12/site-packages/numpy/core/fromnumeric.py",
+            "/usr/lib/python3.11/argparse.py",
+            "/usr/local/lib/python3.12/json/decoder.py",
+            "/usr/lib64/python3.9/threading.py",
+            "/usr/lib/python3.11/lib-dynload/_json.cpython-311-x86_64-linux-gnu.so",
+            "/opt/lib/python3.13t/ast.py",
         ] {
             assert!(is_runtime_library(path), "{path}");
         }
@@ -144,6 +169,14 @@ mod tests {
             "/home/u/numpy/solver.py",
             "/usr/lib/python3/dist-packages/scipy/optimize/_root.py",
             "/home/u/fast.cpython-311-x86_64-linux-gnu.so",
+            "/usr/lib/python3/dist-packages/yaml/loader.py",
+            "/env/lib/python3.12/site-packages/solver/argparse.py",
+            "/usr/local/lib/python3.11/dist-packages/solver.py",
+            "/home/u/python3.11/solver.py",
+            "/home/u/lib/python3/solver.py",
+            "/home/u/lib/python3.x/solver.py",
+            "/home/u/lib/python3.11-tests/solver.py",
+            "/home/u/argparse.py",
         ] {
             assert!(!is_runtime_library(path), "{path}");
         }
