@@ -3,6 +3,7 @@
 mod hybrid;
 mod locks;
 mod process;
+mod serial;
 mod short;
 
 use headwater_dataflow::Recorded;

@@ -9,12 +9,15 @@ use crate::find::finder::{Does, Finder};
 use crate::find::proposal::{Loss, Proposal};
 use crate::measure::inclusive::{Inclusive, communicates};
 use crate::measure::scale::Scale;
+use crate::measure::stretch::Share;
 use crate::measure::teams::Teams;
 use headwater_dataflow::numbers::stats;
 use headwater_graph::{Pag, TopDown, VertexIx, sum_rows};
 use headwater_model::diagnosis::{CauseClass, ThreadTimes};
 use headwater_model::psg::VertexKind;
+use headwater_model::run::ThreadInfo;
 use headwater_model::words;
+use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
 
 /// A place is reported only if this part of its serial computation is its own, and not that of places inside it: users
@@ -182,17 +185,59 @@ fn at_work(scale: &Scale, teams: &Teams) -> Vec<f64> {
     out
 }
 
-/// The same for teams in which a rank's own thread does not work, so that it may compute at the same time, or where it
-/// is a guest.
+/// A stretch of a team beside a rank's own thread.
+struct Beside {
+    rank: u32,
+    /// From when to when its threads can have been on a core, nanoseconds: their lives without their waiting for cores.
+    life: (u64, u64),
+    /// Seconds that its threads were busy, at the most.
+    busy: f64,
+}
+
+/// The same as [`at_work`] for teams in which a rank's own thread does not work, so that it may compute at the same time,
+/// or where it is a guest. Teams that exist at the same time are at work for no longer than they exist.
 fn beside(scale: &Scale, teams: &Teams) -> Vec<f64> {
-    let mut out = vec![0.0; scale.p as usize];
+    let lives: FxHashMap<(u32, u16), (u64, u64)> =
+        scale.run().threads.iter().map(life_on_cores).collect();
     let outside = teams.teams.iter().filter(|t| !t.joined || !t.inside);
-    for s in outside.flat_map(|t| &t.stretches) {
-        if let Some(slot) = out.get_mut(s.rank as usize) {
-            *slot += s.shares.iter().map(|t| t.busy).fold(0.0, f64::max);
+    let stretches = outside.flat_map(|t| &t.stretches).map(|s| {
+        let life = |t: &Share| lives.get(&(s.rank, t.thread)).copied();
+        let join = |a: (u64, u64), b: (u64, u64)| (a.0.min(b.0), a.1.max(b.1));
+        // If nothing is known of a thread, it may have been there all the time.
+        let life = s.shares.iter().map(|t| life(t).unwrap_or((0, u64::MAX)));
+        Beside {
+            rank: s.rank,
+            life: life.reduce(join).unwrap_or_default(),
+            busy: s.slowest(|t| t.busy),
+        }
+    });
+    let mut stretches: Vec<Beside> = stretches.collect();
+    stretches.sort_by(|a, b| {
+        let by_time = (a.rank, a.life).cmp(&(b.rank, b.life));
+        by_time.then(a.busy.total_cmp(&b.busy))
+    });
+    let mut out = vec![0.0; scale.p as usize];
+    let mut rest = stretches.into_iter().peekable();
+    while let Some(mut group) = rest.next() {
+        let begin = group.life.0;
+        let meets = |group: &Beside, s: &Beside| s.rank == group.rank && s.life.0 < group.life.1;
+        while let Some(next) = rest.next_if(|s| meets(&group, s)) {
+            group.life.1 = group.life.1.max(next.life.1);
+            group.busy += next.busy;
+        }
+        let exist = group.life.1.saturating_sub(begin) as f64 * 1e-9;
+        if let Some(slot) = out.get_mut(group.rank as usize) {
+            *slot += group.busy.min(exist);
         }
     }
     out
+}
+
+/// A thread, and from when to when it lives, nanoseconds, without the time that it waited for a core.
+fn life_on_cores(t: &ThreadInfo) -> ((u32, u16), (u64, u64)) {
+    let on_cores = t.wall_ns.saturating_sub(t.runq_ns);
+    let end = t.begin_ns.saturating_add(on_cores);
+    ((t.rank, t.thread), (t.begin_ns, end))
 }
 
 fn proposal(
