@@ -1,8 +1,45 @@
-//! What one thread does alone, beside teams that it made.
+//! What one thread does alone, between the regions of its team and beside teams that it made.
 
 use super::hybrid::{CALLS, Hybrid, run};
-use super::{of_run, reported};
-use headwater_model::diagnosis::CauseClass::SerialRegion;
+use super::{diagnosis, of_run, reported};
+use headwater_model::diagnosis::CauseClass::{SerialRegion, UnevenWork};
+
+#[test]
+fn what_one_thread_does_alone_is_a_serial_region() {
+    let d = diagnosis(
+        4,
+        Hybrid {
+            serial: |_| 1.0,
+            threads: 4,
+            ..Default::default()
+        },
+    );
+    assert_eq!(reported(&d), [(SerialRegion, "0-3".into(), 20, 0.75)]);
+    let times = d.causes[0].by_thread.as_ref().expect("threads");
+    assert_eq!(
+        (&times.concerned[..], &times.seconds[..]),
+        (&[0][..], &[1.0, 0.0, 0.0, 0.0][..])
+    );
+    // A small part of the computation as well.
+    let d = diagnosis(
+        4,
+        Hybrid {
+            serial: |_| 0.08,
+            threads: 4,
+            ..Default::default()
+        },
+    );
+    assert_eq!(reported(&d), [(SerialRegion, "0-3".into(), 20, 0.06)]);
+    // What one rank does alone is uneven work between ranks.
+    let d = diagnosis(
+        4,
+        Hybrid {
+            serial: |r| if r == 1 { 1.0 } else { 0.0 },
+            ..Default::default()
+        },
+    );
+    assert_eq!(reported(&d), [(UnevenWork, "1".into(), 20, 1.0)]);
+}
 
 #[test]
 fn a_serial_part_shows_beside_teams_that_ran_at_the_same_time() {
