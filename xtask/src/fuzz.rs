@@ -6,6 +6,7 @@ use crate::request::Request;
 use crate::setup;
 use crate::shell::{Done, output, root, within};
 use crate::testbed::build_all;
+use crate::wheels;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -172,7 +173,7 @@ fn files(dir: &Path) -> Vec<PathBuf> {
 fn make(target: &str, whole: &Path) -> Done {
     match target {
         "otf2" => {
-            let mut python = Command::new(setup::target().join("otf2/bin/python"));
+            let mut python = Command::new(wheels::otf2()?.join("bin/python"));
             python.arg(root().join("crates/import/tests/archives.py"));
             return output(python.arg("patterns").arg(whole)).map(|_| ());
         }

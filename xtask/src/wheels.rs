@@ -25,7 +25,15 @@ const INTEL: Wheel = Wheel {
     there: &["bin/mpiexec.hydra", "include/mpi.h"],
 };
 
-/// Libraries that only tests use. The OTF2 library writes the archives that the import is tested with.
+/// Writes the archives that the import is tested with.
+const OTF2: Wheel = Wheel {
+    dir: "otf2",
+    variable: "HEADWATER_OTF2",
+    packages: &["otf2==3.2"],
+    there: &["bin/python", "site-packages/otf2/writer.py"],
+};
+
+/// Libraries that only tests use.
 const TESTED: [Wheel; 4] = [
     Wheel {
         dir: "openmpi5",
@@ -45,12 +53,7 @@ const TESTED: [Wheel; 4] = [
         packages: &["intel-openmp==2026.2.0"],
         there: &["lib/libiomp5.so"],
     },
-    Wheel {
-        dir: "otf2",
-        variable: "HEADWATER_OTF2",
-        packages: &["otf2==3.2"],
-        there: &["bin/python", "site-packages/otf2/writer.py"],
-    },
+    OTF2,
 ];
 
 /// What a virtual environment has in place of `site-packages`: a directory that has Python's version in its name.
@@ -102,6 +105,11 @@ impl Wheel {
 /// Where Intel MPI is; installs its wheels if it is nowhere.
 pub fn intel() -> Result<PathBuf, String> {
     INTEL.place()
+}
+
+/// Where the OTF2 library is; installs it if it is nowhere.
+pub fn otf2() -> Result<PathBuf, String> {
+    OTF2.place()
 }
 
 /// Installs what tests need besides.

@@ -151,22 +151,24 @@ fn count(places: &Sides, name: &str, agreement: &mut Agreement) {
                 && other_range.0 <= one.1
         };
         // Equal calls that the compiler joins into one have no line: they came from several.
-        let is_merged = |(other, of): &(&Key, &Side)| {
-            let (without, with) = if binary { (key, *other) } else { (*other, key) };
-            of.machine != binary
-                && key.kind == KeyKind::MpiCall
-                && other.callee == key.callee
-                && without.line == 0
-                && with.line > 0
-        };
+        let is_same_call = |k: &Key| key.kind == KeyKind::MpiCall && k.callee == key.callee;
+        let of_compiler =
+            |(k, s): &&(&Key, &Side)| is_same_call(k) && !s.machine && s.compiler && k.line > 0;
+        let from = lines.iter().filter(of_compiler).count();
+        let of_machine = |(k, s): &(&Key, &Side)| is_same_call(k) && s.machine && k.line == 0;
+        let is_without_line = lines.iter().any(of_machine);
         let why = match (binary, key.line) {
-            (true, 0) if lines.iter().any(is_merged) => {
+            (true, 0) if from > 1 => {
                 "has no line, because equal calls were merged into it after the plugin"
             }
+            (true, 0) if from == 1 => "has no line; it may be the call that the compiler has alone",
             (_, 0) => "has no line",
-            (false, _) if lines.iter().any(is_merged) => {
+            (false, _) if is_without_line => {
                 agreement.unclear += 1;
-                "merged after the plugin with an equal call, which then has no line"
+                match from {
+                    1 => "the machine code has one without a line, which may be the same",
+                    _ => "merged after the plugin with an equal call, which then has no line",
+                }
             }
             _ if side.part || lines.iter().any(near) => {
                 agreement.unclear += 1;
@@ -181,13 +183,17 @@ fn count(places: &Sides, name: &str, agreement: &mut Agreement) {
             }
             (false, _) => "removed after the plugin",
         };
-        let side = if binary { "machine code" } else { "compiler" };
+        let whose = match (side.machine, side.compiler) {
+            (true, true) => "in both",
+            (true, false) => "machine code only",
+            (false, _) => "compiler only",
+        };
         let what = match key.kind {
             KeyKind::Loop => "loop",
             _ => key.callee.as_str(),
         };
         agreement.others.push(format!(
-            "{what} at {}:{} in {name}: {side} only; {why}",
+            "{what} at {}:{} in {name}: {whose}; {why}",
             key.file, key.line
         ));
     }
@@ -230,5 +236,25 @@ mod tests {
         assert_eq!((out.both, out.unclear, out.others.len()), (1, 2, 5));
         let merged = |s: &&String| s.contains("merged");
         assert_eq!(out.others.iter().filter(merged).count(), 3, "{out:#?}");
+    }
+
+    #[test]
+    fn one_call_beside_one_without_a_line_is_not_called_merged() {
+        let places = Sides::from([call("MPI_Pack", 0, true), call("MPI_Pack", 10, false)]);
+        let mut out = Agreement::default();
+        count(&places, "f", &mut out);
+        assert_eq!((out.both, out.unclear, out.others.len()), (0, 1, 2));
+        assert!(!out.others.iter().any(|s| s.contains("merged")), "{out:#?}");
+        assert!(out.others.iter().all(|s| s.contains("may be")), "{out:#?}");
+    }
+
+    #[test]
+    fn a_call_without_a_line_on_both_sides_is_in_both() {
+        let (key, mut side) = call("MPI_Pack", 0, true);
+        side.compiler = true;
+        let mut out = Agreement::default();
+        count(&Sides::from([(key, side)]), "f", &mut out);
+        assert_eq!((out.both, out.others.len()), (0, 1));
+        assert!(out.others[0].contains("in both; has no line"), "{out:#?}");
     }
 }
