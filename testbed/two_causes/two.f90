@@ -52,7 +52,7 @@ contains
     integer :: i, k
     do k = 1, rounds
       do i = 1, n
-        x(i) = 0.7d0*x(i) + 0.2d0*x(i - 1)
+        x(i) = 0.7d0*x(i) + 0.1d0 + 0.2d0*x(i - 1)
       end do
     end do
   end subroutine
@@ -62,7 +62,7 @@ contains
     integer :: i, k
     do k = 1, rounds
       do i = n, 1, -1
-        x(i) = 0.6d0*x(i) + 0.3d0*x(i + 1)
+        x(i) = 0.6d0*x(i) + 0.1d0 + 0.3d0*x(i + 1)
       end do
     end do
   end subroutine
