@@ -7,15 +7,20 @@ use std::path::PathBuf;
 use std::process::Command;
 
 /// Where the sources of ITT are.
+///
+/// Of the packages for other systems, a fresh machine has none: they are not asked for.
 fn sources() -> PathBuf {
     let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".into());
+    let here = format!("{}-unknown-linux-gnu", std::env::consts::ARCH);
     let out = Command::new(cargo)
-        .args(["metadata", "--format-version=1", "--offline"])
+        .args(["metadata", "--format-version=1", "--locked"])
+        .args(["--filter-platform", &here])
         .current_dir(env!("CARGO_MANIFEST_DIR"))
         .output()
         .expect("cargo starts");
-    let text = String::from_utf8(out.stdout).expect("JSON");
-    let metadata: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    let said = String::from_utf8_lossy(&out.stderr);
+    assert!(out.status.success(), "{said}");
+    let metadata: serde_json::Value = serde_json::from_slice(&out.stdout).expect("JSON");
     let packages = metadata["packages"].as_array().expect("packages");
     let package = packages.iter().find(|p| p["name"] == "ittapi-sys");
     let manifest = package.and_then(|p| p["manifest_path"].as_str());
