@@ -109,6 +109,46 @@ pub fn bytes_at(address: u64, bytes: &mut [u8]) -> bool {
     unsafe { copy(address, bytes.as_mut_ptr().cast(), bytes.len()) }
 }
 
+/// The most blocks that are read at once.
+const BLOCKS_AT_ONCE: usize = 64;
+
+/// Fills each block with what is at its begin, unless that is 0, by one system call. The begins of those that were not
+/// read become 0: the kernel stops at the first that is not mapped, and takes no more than [`BLOCKS_AT_ONCE`].
+pub fn blocks_at<const N: usize>(begins: &mut [u64], bytes: &mut [[u8; N]]) {
+    const NOWHERE: libc::iovec = libc::iovec {
+        iov_base: std::ptr::null_mut(),
+        iov_len: 0,
+    };
+    let (mut from, mut to) = ([NOWHERE; BLOCKS_AT_ONCE], [NOWHERE; BLOCKS_AT_ONCE]);
+    let mut wanted = 0;
+    let pieces = from.iter_mut().zip(&mut to);
+    let blocks = begins
+        .iter()
+        .zip(bytes.iter_mut())
+        .filter(|(b, _)| **b != 0);
+    for ((from, to), (begin, bytes)) in pieces.zip(blocks) {
+        from.iov_base = *begin as *mut libc::c_void;
+        to.iov_base = bytes.as_mut_ptr().cast();
+        (from.iov_len, to.iov_len) = (N, N);
+        wanted += 1;
+    }
+    // SAFETY: writes to the blocks that the caller has; the kernel checks what it reads from.
+    let copied = unsafe {
+        libc::syscall(
+            libc::SYS_process_vm_readv,
+            libc::getpid(),
+            to.as_ptr(),
+            wanted,
+            from.as_ptr(),
+            wanted,
+            0usize,
+        )
+    };
+    let whole = usize::try_from(copied).unwrap_or(0) / N.max(1);
+    let lacking = begins.iter_mut().filter(|b| **b != 0).skip(whole);
+    lacking.for_each(|begin| *begin = 0);
+}
+
 /// This many words of this process from `address` on; zeros after the end of the stack.
 pub fn words_from(address: u64, count: usize) -> Box<[u64]> {
     let mut words = vec![0u64; count].into_boxed_slice();
@@ -161,6 +201,11 @@ mod tests {
         let mut bytes = [0; 8];
         assert!(bytes_at(address, &mut bytes) && u64::from_ne_bytes(bytes) == 7);
         assert!(!bytes_at(64, &mut bytes));
+        let mut blocks = [[0; 8]; 4];
+        let mut begins = [address, 0, address, 64];
+        blocks_at(&mut begins, &mut blocks);
+        assert_eq!(begins, [address, 0, address, 0]);
+        assert_eq!(blocks.map(u64::from_ne_bytes)[..3], [7, 0, 7]);
         let foreign = Stack::NONE;
         assert!(foreign.word(address, address & !7).is_some());
         assert_eq!(foreign.word(64, 64), None);

@@ -23,5 +23,5 @@ pub mod text;
 pub use code::{Code, Function, NAME, PATH};
 pub use layout::{DEBUG_WORDS, Layout};
 pub use mark::mark;
-pub use memory::{Blocks, Memory, Seen};
+pub use memory::{BLOCK, Blocks, Memory, Seen};
 pub use stack::{Frame, MOST, Run, Stack};

@@ -78,13 +78,16 @@ const fn row(
     }
 }
 
+/// Runs scripts in Python and prints the time of them.
+const TIMED: &str = "timed.py";
+
 const START: Row = Row {
     program: "startend",
     ..row("MPI_Init", 2, Unit::Milliseconds, 5.0, &[])
 };
 
 /// Kernels with their steps and points: seconds of the loop as in what is said beside them, on a machine of 2020.
-const ROWS: [Row; 18] = [
+const ROWS: [Row; 22] = [
     // 5 s, 2,500 calls a second and rank.
     row(
         "stencil",
@@ -194,6 +197,47 @@ const ROWS: [Row; 18] = [
             Unit::Nanoseconds,
             60.0,
             &["10000000", "uncontended"],
+        )
+    },
+    // The testbed's programs in Python; 2 to 3 s each.
+    Row {
+        program: TIMED,
+        ..row(
+            "Python with mpi4py",
+            2,
+            Unit::Ratio,
+            1.02,
+            &["mpi4py.MPI", "8", "python/mpi/solver.py"],
+        )
+    },
+    Row {
+        program: TIMED,
+        ..row(
+            "Python with numpy",
+            1,
+            Unit::Ratio,
+            1.02,
+            &["numpy", "2", "python/numpy/median.py"],
+        )
+    },
+    Row {
+        program: TIMED,
+        ..row(
+            "Python with threads",
+            1,
+            Unit::Ratio,
+            1.02,
+            &["threading", "12", "python/threads/turns.py"],
+        )
+    },
+    Row {
+        program: TIMED,
+        ..row(
+            "Python alone",
+            1,
+            Unit::Ratio,
+            1.02,
+            &["sys", "5", "python/pure/keys.py"],
         )
     },
     Row {
@@ -358,7 +402,10 @@ fn measure(
     first: Option<&Path>,
     second: Option<&Path>,
 ) -> Result<Vec<(f64, f64)>, String> {
-    let program = built(row.program)?;
+    let program = match row.program {
+        TIMED => root().join("testbed/bench").join(TIMED),
+        name => built(name)?,
+    };
     let spool = setup::target().join("bench-spool");
     let run = |collector: Option<&Path>| -> Result<f64, String> {
         let mut command = Mpi::Open.mpirun(row.ranks)?;
@@ -374,6 +421,8 @@ fn measure(
                 command.env("HEADWATER_TRACE", "1");
             }
         }
+        // Python's tables have another order, and another speed, with each seed.
+        command.env("PYTHONHASHSEED", "0");
         command.arg(&program).args(row.arguments);
         let start = Instant::now();
         let said = output(&mut within(HANGING, &command))?;

@@ -8,7 +8,7 @@
 use crate::libraries::{loader, references::Symbol};
 use crate::storage::process_spool::say;
 use headwater_call_path::{Loaded, stack};
-use headwater_cpython::{Code, DEBUG_WORDS, Layout, Memory, Stack, splice};
+use headwater_cpython::{BLOCK, Code, DEBUG_WORDS, Layout, Memory, Stack, splice};
 use headwater_format::spool::layout;
 use std::ffi::CStr;
 use std::ops::Range;
@@ -60,6 +60,10 @@ pub struct Checked;
 impl Memory for Checked {
     fn read(&self, address: u64, bytes: &mut [u8]) -> bool {
         stack::bytes_at(address, bytes)
+    }
+
+    fn blocks(&self, begins: &mut [u64], bytes: &mut [[u8; BLOCK]]) {
+        stack::blocks_at(begins, bytes);
     }
 }
 

@@ -29,11 +29,28 @@ const BETWEEN: u64 = 200_000;
 pub struct Pending {
     since: u64,
     until: u64,
+    ctx: u32,
+    /// Where its calls come from.
+    return_address: u64,
+    stack_pointer: u64,
 }
 
 impl Pending {
     /// None.
-    pub const NONE: Self = Self { since: 0, until: 0 };
+    pub const NONE: Self = Self {
+        since: 0,
+        until: 0,
+        ctx: 0,
+        return_address: 0,
+        stack_pointer: 0,
+    };
+
+    /// Whether a call that is made `now` goes on with this wait.
+    fn goes_on(&self, from: Caller, now: u64) -> bool {
+        let is_there =
+            (self.return_address, self.stack_pointer) == (from.return_address, from.stack_pointer);
+        self.since != 0 && is_there && now.saturating_sub(self.until) < BETWEEN
+    }
 }
 
 /// Whether a call comes from the interpreter.
@@ -63,11 +80,15 @@ impl Drop for Counted {
 
 /// Makes a call by which the interpreter waits for its lock on the condition variable at `condition`.
 pub fn wait(t: &mut Thread, from: Caller, condition: u64, call: impl FnOnce() -> i64) -> i64 {
-    let ctx = t.context(from);
-    let start = clock::now();
+    let now = clock::now();
     let pending = std::mem::replace(&mut t.gil, Pending::NONE);
-    let goes_on = pending.since != 0 && start.saturating_sub(pending.until) < BETWEEN;
-    let since = if goes_on { pending.since } else { start };
+    let (since, ctx) = match pending.goes_on(from, now) {
+        true => (pending.since, pending.ctx),
+        false => {
+            let ctx = t.context(from);
+            (clock::now(), ctx)
+        }
+    };
     WAITING.fetch_add(1, Ordering::Relaxed);
     let counted = Counted;
     let wait = Wait::begin(t, ctx, from.stack_pointer);
@@ -75,7 +96,13 @@ pub fn wait(t: &mut Thread, from: Caller, condition: u64, call: impl FnOnce() ->
     drop((wait, counted));
     let end = clock::now();
     if result == i64::from(libc::ETIMEDOUT) {
-        t.gil = Pending { since, until: end };
+        t.gil = Pending {
+            since,
+            until: end,
+            ctx,
+            return_address: from.return_address,
+            stack_pointer: from.stack_pointer,
+        };
         return result;
     }
     if t.expects_waits() && t.is_at(from.stack_pointer) {
