@@ -23,8 +23,6 @@ const KNOWN: usize = 64;
 /// A region that has begun.
 #[derive(Clone, Copy)]
 struct Open {
-    /// The address of its name.
-    name: *const c_char,
     /// The domain of a task of ITT; null for all others.
     domain: *const c_void,
     /// Its row; null if there was no room for it.
@@ -62,15 +60,15 @@ impl Ends {
         }
     }
 
-    /// The same of the innermost region. The address of its name tells it sooner, and if it has no row, any name may be
-    /// its own.
+    /// The same of the innermost region: if it has no row, any name may be its own. The address of a name decides nothing,
+    /// because a program may write several names in one place.
     ///
     /// # Safety
     /// As [`Self::is`].
     #[inline]
     unsafe fn is_innermost(self, open: &Open) -> bool {
         match self {
-            Self::Named(name) if name == open.name || open.row.is_null() => true,
+            Self::Named(_) if open.row.is_null() => true,
             // SAFETY: promised by the caller.
             _ => unsafe { self.is(open) },
         }
@@ -118,7 +116,6 @@ impl State {
         Box::new(Self {
             rows: Later::new(),
             open: [Open {
-                name: std::ptr::null(),
                 domain: std::ptr::null(),
                 row: null_mut(),
                 before: NONE,
@@ -253,7 +250,7 @@ impl Thread {
             }
             return;
         };
-        (open.name, open.before, open.marked) = (name, before, false);
+        (open.before, open.marked) = (before, false);
         open.domain = domain;
         open.row = match known {
             Some(known) => known.row,

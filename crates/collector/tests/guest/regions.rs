@@ -59,6 +59,9 @@ fn regions_are_frames_of_call_paths_with_their_iterations() {
                 (count("odd"), count("even")),
                 (vec![(500, 500, 500)], vec![(500, 500, 500)])
             );
+            for (name, times) in [("reused", 2), ("within", 2), ("inmost", 1)] {
+                assert_eq!(count(name), [(times, times, times)], "{name}");
+            }
             assert_eq!(count(LONG), [(1, 1, 1)]);
             assert_eq!(count("\\u001b[31mred \u{fffd}"), [(1, 1, 1)]);
             assert_eq!(count("unnamed"), [(1, 1, 1)]);
@@ -93,7 +96,10 @@ fn regions_are_frames_of_call_paths_with_their_iterations() {
         let outside = calls(&run, "MPI_Allreduce").map(|c| around(&run, c.ctx));
         assert!(outside.into_iter().all(|path| path.is_empty()));
         assert_eq!(
-            said(&run, "did not nest: inner (4 times), nobody (2 times)"),
+            said(
+                &run,
+                "did not nest: inner (4 times), within (4 times), inmost (2 times), nobody (2 times)"
+            ),
             1
         );
         assert_eq!(said(&run, "never ended: never (8 times)"), 1);

@@ -75,6 +75,17 @@ int main(int argc, char **argv) {
         HEADWATER_BEGIN(name);
         HEADWATER_END(name);
     }
+    /* Names in one place: what they are tells which region ends, not where. */
+    for (int i = 0; i < 2; i++) {
+        strcpy(name, "reused");
+        HEADWATER_BEGIN(name);
+        strcpy(name, "within");
+        HEADWATER_BEGIN(name);
+        if (i > 0)
+            HEADWATER_BEGIN("inmost");
+        strcpy(name, "reused");
+        HEADWATER_END(name);
+    }
     memset(name, 'x', sizeof name - 1);
     name[sizeof name - 1] = 0;
     HEADWATER_BEGIN(name);

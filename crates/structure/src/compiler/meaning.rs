@@ -63,24 +63,6 @@ pub fn mpi(symbol: &str) -> Option<&'static Function> {
     known.get(name).copied()
 }
 
-/// Whether a function of MPI is given functions of the program, which other calls of MPI then call: operations, copies of
-/// attributes, error handlers and the like.
-pub fn is_given_functions(symbol: &str) -> bool {
-    const PARTS: [&str; 7] = [
-        "op_create",
-        "create_keyval",
-        "keyval_create",
-        "create_errhandler",
-        "errhandler_create",
-        "grequest_start",
-        "register_datarep",
-    ];
-    crate::names::is_mpi_name(symbol) && {
-        let lower = symbol.to_ascii_lowercase();
-        PARTS.iter().any(|part| lower.contains(part))
-    }
-}
-
 /// The position of the buffer that a call receives into: it stands before the count of what is received.
 fn received(function: &Function) -> Option<usize> {
     let counts = [Role::Rcount, Role::Rcounts, Role::Count, Role::Counts];

@@ -1,7 +1,6 @@
 //! The records of all translation units of one module, joined by their symbols: whole-program analysis without link-time
 //! optimisation.
 
-use super::meaning::is_given_functions;
 use super::record::{Base, Call, CompiledFunction, Node, Record, WrittenGlobal};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::cell::{Cell, RefCell};
@@ -38,8 +37,6 @@ pub struct Program<'a> {
     shared: FxHashSet<(FunctionId, u32)>,
     /// Functions with a call of what is not seen, which may call back.
     calling_unseen: Vec<FunctionId>,
-    /// Whether MPI is given functions of the program: its other functions may call them.
-    gives_functions: bool,
     /// What may write a global variable; of those variables that were asked for.
     changing: RefCell<FxHashMap<GlobalKey<'a>, Rc<Changing>>>,
     /// Symbols that shared libraries see.
@@ -70,7 +67,6 @@ impl<'a> Program<'a> {
             kept: FxHashSet::default(),
             shared: FxHashSet::default(),
             calling_unseen: Vec::new(),
-            gives_functions: false,
             changing: RefCell::default(),
             exported,
             open,
@@ -127,8 +123,6 @@ impl<'a> Program<'a> {
             if function.calls.iter().any(unseen) {
                 this.calling_unseen.push(id);
             }
-            let mut symbols = function.calls.iter().map(|c| c.callee);
-            this.gives_functions |= symbols.any(|s| is_given_functions(this.string(id.unit, s)));
         }
         this.follow_addresses();
         this
@@ -288,9 +282,10 @@ impl<'a> Program<'a> {
         self.budget.get() == 0 || changing.functions.contains(&function)
     }
 
-    /// Whether any call of MPI may write a global variable whose writers are known, through a function that it was given.
+    /// Whether any call of MPI may write a global variable whose writers are known, through a function that it was given: by
+    /// the program, or by a library that the program gave it to.
     pub fn may_be_written_by_mpi(&self, global: (u32, u32)) -> bool {
-        self.gives_functions && self.changing(global).has_unseen_callers
+        self.changing(global).has_unseen_callers
     }
 
     fn changing(&self, (unit, symbol): (u32, u32)) -> Rc<Changing> {

@@ -35,6 +35,8 @@ APART static void set_once(int n) {
 APART static void set_pointed(void) { pointed = broadcast(); }
 void (*pointer)(void) = set_pointed;
 APART static void set_late(int n) { late = n; }
+// As in a library, which no record describes.
+static int (*volatile create)(MPI_User_function *, int, MPI_Op *) = MPI_Op_create;
 APART static void set_reduced(int n) { reduced = n; }
 static void by_mpi(void *from, void *to, int *count, MPI_Datatype *type) {
     MPI_Comm_rank(MPI_COMM_WORLD, &reduced);
@@ -123,7 +125,7 @@ APART static void not_known(int rank) {
     for (int i = 0; i < pointed; i++) // = message rank
         work(i);
     MPI_Op own_sum;
-    MPI_Op_create(by_mpi, 1, &own_sum);
+    create(by_mpi, 1, &own_sum);
     set_reduced(5);
     MPI_Allreduce(MPI_IN_PLACE, &own, 1, MPI_INT, own_sum, MPI_COMM_WORLD);
     for (int i = 0; i < reduced; i++) // = rank
