@@ -8,7 +8,7 @@ use std::slice::ChunksExact;
 pub const BUCKETS: usize = 20;
 
 /// Nanoseconds between the ticks of a trace's clock. Each bit that a tick is finer by makes a trace larger. It is a power of 4,
-/// so that longer buckets begin at a tick; of the shorter ones, only that of 0 is used.
+/// so that longer buckets begin at a tick. Buckets shorter than a tick stay empty, but for that of 0.
 pub const TICK: u64 = 64;
 
 /// The last tick at or before a moment, nanoseconds. Durations between ticks add up to the time that passed, however many

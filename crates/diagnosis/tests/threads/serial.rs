@@ -43,7 +43,7 @@ fn what_one_thread_does_alone_is_a_serial_region() {
 
 #[test]
 fn a_serial_part_shows_beside_teams_that_ran_at_the_same_time() {
-    let reported_if = |second_begins_at: u64, runq: fn(u32, u16) -> f64| {
+    let reported_if = |first_begins_at: u64, second_begins_at: u64, runq: fn(u32, u16) -> f64| {
         let mut made = run(
             1,
             &Hybrid {
@@ -61,6 +61,9 @@ fn a_serial_part_shows_beside_teams_that_ran_at_the_same_time() {
                 (t.team, t.from, t.to) = (CALLS[0], CALLS[0], CALLS[0]);
             }
         }
+        for t in made.threads.iter_mut().filter(|t| t.thread > 0) {
+            t.begin_ns = first_begins_at;
+        }
         for t in made.threads.iter_mut().filter(|t| t.thread > 2) {
             (t.made_by, t.begin_ns) = (CALLS[0], second_begins_at);
         }
@@ -70,9 +73,11 @@ fn a_serial_part_shows_beside_teams_that_ran_at_the_same_time() {
     };
     let never = |_: u32, _: u16| 0.0;
     // Two teams of two threads, a second each: with the serial part, two seconds.
-    assert_eq!(reported_if(0, never), [(20, 0.5)]);
+    assert_eq!(reported_if(1000, 1000, never), [(20, 0.5)]);
     // On two cores, they wait for cores as long as they compute.
-    assert_eq!(reported_if(0, |_, _| 1.0), [(20, 0.5)]);
+    assert_eq!(reported_if(1000, 1000, |_, _| 1.0), [(20, 0.5)]);
     // If one follows the other, all of the first thread's time is beside them.
-    assert_eq!(reported_if(1_000_000_000, never), []);
+    assert_eq!(reported_if(1000, 1_000_001_000, never), []);
+    // One that is older than the recording may have been over when the other began.
+    assert_eq!(reported_if(0, 1000, never), []);
 }

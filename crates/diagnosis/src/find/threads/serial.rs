@@ -15,7 +15,7 @@ use headwater_dataflow::numbers::stats;
 use headwater_graph::{Pag, TopDown, VertexIx, sum_rows};
 use headwater_model::diagnosis::{CauseClass, ThreadTimes};
 use headwater_model::psg::VertexKind;
-use headwater_model::run::ThreadInfo;
+use headwater_model::run::{CtxId, ThreadInfo};
 use headwater_model::words;
 use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
@@ -190,7 +190,7 @@ struct Beside {
     rank: u32,
     /// From when to when its threads can have been on a core, nanoseconds: their lives without their waiting for cores.
     life: (u64, u64),
-    /// Seconds that its threads were busy, at the most.
+    /// Seconds that its busiest thread computed.
     busy: f64,
 }
 
@@ -198,7 +198,7 @@ struct Beside {
 /// or where it is a guest. Teams that exist at the same time are at work for no longer than they exist.
 fn beside(scale: &Scale, teams: &Teams) -> Vec<f64> {
     let lives: FxHashMap<(u32, u16), (u64, u64)> =
-        scale.run().threads.iter().map(life_on_cores).collect();
+        (scale.run().threads.iter().filter_map(life_on_cores)).collect();
     let outside = teams.teams.iter().filter(|t| !t.joined || !t.inside);
     let stretches = outside.flat_map(|t| &t.stretches).map(|s| {
         let life = |t: &Share| lives.get(&(s.rank, t.thread)).copied();
@@ -233,11 +233,13 @@ fn beside(scale: &Scale, teams: &Teams) -> Vec<f64> {
     out
 }
 
-/// A thread, and from when to when it lives, nanoseconds, without the time that it waited for a core.
-fn life_on_cores(t: &ThreadInfo) -> ((u32, u16), (u64, u64)) {
+/// A thread, and from when to when it lives, nanoseconds, without the time that it waited for a core. When a thread began
+/// that is older than the recording is not known, only for how long it was there.
+fn life_on_cores(t: &ThreadInfo) -> Option<((u32, u16), (u64, u64))> {
+    let is_older = t.begin_ns == 0 && t.made_by != CtxId::NONE;
     let on_cores = t.wall_ns.saturating_sub(t.runq_ns);
     let end = t.begin_ns.saturating_add(on_cores);
-    ((t.rank, t.thread), (t.begin_ns, end))
+    (!is_older).then_some(((t.rank, t.thread), (t.begin_ns, end)))
 }
 
 fn proposal(
