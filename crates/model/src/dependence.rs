@@ -203,18 +203,21 @@ pub struct Agreement {
     pub others: Vec<String>,
     /// Of these, places that may be in both: the other front end has one alone in the same lines or nearby, or merged it.
     pub unclear: usize,
+    /// Of these again, calls of the compiler that are known to be in both: it merged them into calls without a line, and
+    /// no other line is left that these could have.
+    pub merged: usize,
 }
 
 impl Agreement {
-    /// Share of the places that both have, 0 to 1; `None` where there are none.
+    /// Share of all places that agree by line, 0 to 1; `None` where there are none.
     pub fn share(&self) -> Option<f64> {
         let all = self.both + self.others.len();
         (all > 0).then(|| self.both as f64 / all as f64)
     }
 
-    /// The same among places that are, or may be, in both.
+    /// Share of what is known to be in both, by its line or merged, of what is or may be in both.
     pub fn share_of_common(&self) -> Option<f64> {
         let all = self.both + self.unclear;
-        (all > 0).then(|| self.both as f64 / all as f64)
+        (all > 0).then(|| (self.both + self.merged) as f64 / all as f64)
     }
 }

@@ -62,6 +62,7 @@ pub const PASS_SOURCE: &str = concat!(
     include_str!("../pass/control.cpp"),
     include_str!("../pass/function.cpp"),
     include_str!("../pass/values.cpp"),
+    include_str!("../pass/objects.cpp"),
     include_str!("../pass/memory.cpp"),
     include_str!("../pass/vertices.cpp"),
     include_str!("../pass/writing.cpp"),
@@ -94,13 +95,24 @@ pub fn analyse(path: &Path, options: &Options) -> Result<ModuleStructure, Struct
     if is_python(path) {
         return PythonSource::read(path).map(|source| source.structure());
     }
+    from_machine_code(path, options, |image, mut structure| {
+        compiler::attach(image, &mut structure);
+        structure
+    })
+}
+
+/// Takes what machine code and debug information say of a module, with its image.
+fn from_machine_code<T>(
+    path: &Path,
+    options: &Options,
+    take: impl FnOnce(&elf::Image<'_>, ModuleStructure) -> T,
+) -> Result<T, StructureError> {
     let file = elf::map(path)?;
     let image = elf::Image::parse(path, &file)?;
     let split = debug::find(path, &image, options);
     let info = dwarf::read(&image, &split);
-    let mut structure = module::build(path, &image, &split, &info, options);
-    compiler::attach(&image, &mut structure);
-    Ok(structure)
+    let structure = module::build(path, &image, &split, &info, options);
+    Ok(take(&image, structure))
 }
 
 /// Compares the structure that a compiler's plugin wrote with that from machine code; `None` if there is none.
@@ -108,8 +120,7 @@ pub fn analyse(path: &Path, options: &Options) -> Result<ModuleStructure, Struct
 /// # Errors
 /// As [`analyse`].
 pub fn compare(path: &Path, options: &Options) -> Result<Option<Comparison>, StructureError> {
-    let structure = analyse(path, options)?;
-    let file = elf::map(path)?;
-    let image = elf::Image::parse(path, &file)?;
-    Ok(compiler::compare(&image, &structure))
+    from_machine_code(path, options, |image, structure| {
+        compiler::compare(image, &structure)
+    })
 }

@@ -118,12 +118,18 @@ fn compared(c: &Comparison) -> String {
     let mut part = |what: &str, a: &Agreement| {
         let (all, common) = (a.both + a.others.len(), a.both + a.unclear);
         out += &format!(
-            "{what}: {} agree by line ({} of {all}); of those that both have, {} ({} of {common})",
+            "{what}: {} agree by line ({} of {all}); of those that are or may be in both, {} ({} of {common})",
             percent(a.share()),
             a.both,
             percent(a.share_of_common()),
-            a.both
+            a.both + a.merged
         );
+        if a.merged > 0 {
+            out += &format!(
+                "; {} of these were merged into calls without a line",
+                a.merged
+            );
+        }
         if a.by_range > 0 {
             let (loops, are) = if a.by_range == 1 {
                 ("loop", "is")

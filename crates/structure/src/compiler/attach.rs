@@ -1,6 +1,7 @@
 //! Adds to a structure from machine code what the compiler says of its vertices.
 
-use super::matching::{Match, matched};
+use super::matching::{Match, base, matched};
+use super::merged::{Merged, merged};
 use super::program::{FunctionId, Program};
 use super::record::{Kind, Record};
 use super::{follow, meaning, records};
@@ -106,10 +107,15 @@ pub fn attach(image: &Image<'_>, structure: &mut ModuleStructure) {
         known: FxHashMap::default(),
         out: Dependences::default(),
     };
+    let mut calls = Vec::new();
     for function in matched(structure, &program) {
         for found in &function.matches {
             let dependence = all.dependence(function.index, function.id, found);
             all.out.vertices.push(dependence);
+        }
+        if let Some(own) = structure.functions.get(function.index as usize) {
+            let found = merged(structure, own, &program, function.id);
+            calls.extend(found.into_iter().map(|m| (function.index, m)));
         }
     }
     let makers = records.iter().map(|r| r.string(r.maker).to_string());
@@ -118,6 +124,30 @@ pub fn attach(image: &Image<'_>, structure: &mut ModuleStructure) {
     out.makers.sort();
     out.makers.dedup();
     structure.dependences = out;
+    for (function, merged) in &calls {
+        give_lines(structure, *function, merged);
+    }
+}
+
+/// Gives calls that were merged the lines that they stand for, and the file as other places of the function have it.
+fn give_lines(structure: &mut ModuleStructure, function: u32, merged: &Merged) {
+    let Some(own) = structure.functions.get(function as usize) else {
+        return;
+    };
+    let mut files = own.vertices.iter().filter_map(|v| v.file);
+    let file = files.find(|f| base(structure.string(*f)) == merged.file);
+    let lines = merged.lines.first().zip(merged.lines.last());
+    let (Some(file), Some((first, last))) = (file, lines) else {
+        return;
+    };
+    let own = structure.functions.get_mut(function as usize);
+    let vertices = own.map_or(&mut [][..], |f| &mut f.vertices);
+    for vertex in &merged.vertices {
+        if let Some(vertex) = vertices.get_mut(*vertex as usize) {
+            vertex.file = Some(file);
+            (vertex.first_line, vertex.last_line) = (*first, *last);
+        }
+    }
 }
 
 /// Symbols of a program that shared libraries see: they may call these functions and write these variables.

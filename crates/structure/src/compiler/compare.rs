@@ -3,6 +3,7 @@
 use super::attach::{exported, openness};
 use super::loops::{How, Pairing, Partner, Place};
 use super::matching::{Key, KeyKind, MatchedFunction, binary_key, compiler_key, matched};
+use super::merged::{Merged, merged};
 use super::program::Program;
 use super::records;
 use crate::elf::Image;
@@ -46,7 +47,7 @@ fn add(
     };
     let name = structure.string(own.name);
     let all = loops(&function.loops, &mut out.loops);
-    count(&all, name, &mut out.loops);
+    count(&all, &[], name, &mut out.loops);
     let mut places: Sides = Sides::new();
     let is_mpi = |k: &Key| k.kind == KeyKind::MpiCall;
     for vertex in 0..own.vertices.len() as u32 {
@@ -61,7 +62,8 @@ fn add(
             places.entry(key).or_default().compiler = true;
         }
     }
-    count(&places, name, &mut out.mpi);
+    let merged = merged(structure, own, program, function.id);
+    count(&places, &merged, name, &mut out.mpi);
 }
 
 /// Who has a place: the machine code, the compiler; and its last line.
@@ -134,7 +136,7 @@ fn loops(pairing: &Pairing<'_>, agreement: &mut Agreement) -> Sides {
 }
 
 /// Counts the places of a function, with a sentence for each that one side has alone.
-fn count(places: &Sides, name: &str, agreement: &mut Agreement) {
+fn count(places: &Sides, merged: &[Merged], name: &str, agreement: &mut Agreement) {
     // Places without a line may be anywhere: they do not agree.
     let alone = |(k, side): &(&Key, &Side)| side.is_alone() || k.line == 0;
     let lines: Vec<(&Key, &Side)> = places.iter().filter(alone).collect();
@@ -150,38 +152,38 @@ fn count(places: &Sides, name: &str, agreement: &mut Agreement) {
                 && one.0 <= other_range.1
                 && other_range.0 <= one.1
         };
-        // Equal calls that the compiler joins into one have no line: they came from several.
-        let is_same_call = |k: &Key| key.kind == KeyKind::MpiCall && k.callee == key.callee;
-        let of_compiler =
-            |(k, s): &&(&Key, &Side)| is_same_call(k) && !s.machine && s.compiler && k.line > 0;
-        let from = lines.iter().filter(of_compiler).count();
-        let of_machine = |(k, s): &(&Key, &Side)| is_same_call(k) && s.machine && k.line == 0;
+        let is_same_call = |callee: &str| key.kind == KeyKind::MpiCall && callee == key.callee;
+        let of_machine =
+            |(k, s): &(&Key, &Side)| is_same_call(&k.callee) && s.machine && k.line == 0;
         let is_without_line = lines.iter().any(of_machine);
-        let why = match (binary, key.line) {
-            (true, 0) if from > 1 => {
-                "has no line, because equal calls were merged into it after the plugin"
-            }
-            (true, 0) if from == 1 => "has no line; it may be the call that the compiler has alone",
-            (_, 0) => "has no line",
-            (false, _) if is_without_line => {
+        let of_compiler = merged.iter().find(|m| is_same_call(&m.callee));
+        let why = match (binary, key.line, of_compiler) {
+            (true, 0, Some(merged)) => &format!("has no line; it is {}", merged.words()),
+            (_, 0, _) => "has no line",
+            (false, _, Some(merged)) => {
+                agreement.merged += 1;
                 agreement.unclear += 1;
-                match from {
-                    1 => "the machine code has one without a line, which may be the same",
+                match &merged.lines[..] {
+                    [_] => "the machine code has it without a line",
                     _ => "merged after the plugin with an equal call, which then has no line",
                 }
+            }
+            (false, _, _) if is_without_line => {
+                agreement.unclear += 1;
+                "the machine code has one without a line, which may be the same"
             }
             _ if side.part || lines.iter().any(near) => {
                 agreement.unclear += 1;
                 "the other has one in these lines or nearby, which may be the same"
             }
-            (true, _) if key.kind == KeyKind::Loop => {
+            (true, _, _) if key.kind == KeyKind::Loop => {
                 "made of other code by the compiler after the plugin, or a library function's loop"
             }
-            (true, _) => "called where the compiler has no call",
-            (false, _) if key.kind == KeyKind::Loop => {
+            (true, _, _) => "called where the compiler has no call",
+            (false, _, _) if key.kind == KeyKind::Loop => {
                 "unrolled, removed or merged into straight code after the plugin"
             }
-            (false, _) => "removed after the plugin",
+            (false, _, _) => "removed after the plugin",
         };
         let whose = match (side.machine, side.compiler) {
             (true, true) => "in both",
@@ -220,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn calls_that_were_merged_are_in_both_and_do_not_agree() {
+    fn calls_that_were_merged_are_in_both_and_do_not_agree_by_line() {
         let mut places = Sides::from([
             call("MPI_Pack", 0, true),
             call("MPI_Pack", 10, false),
@@ -232,20 +234,29 @@ mod tests {
         side.compiler = true;
         places.insert(key, side);
         let mut out = Agreement::default();
-        count(&places, "f", &mut out);
+        let merged = [Merged {
+            callee: "MPI_Pack".into(),
+            vertices: vec![7],
+            file: "x.c".into(),
+            lines: vec![10, 14],
+        }];
+        count(&places, &merged, "f", &mut out);
         assert_eq!((out.both, out.unclear, out.others.len()), (1, 2, 5));
-        let merged = |s: &&String| s.contains("merged");
-        assert_eq!(out.others.iter().filter(merged).count(), 3, "{out:#?}");
+        assert_eq!((out.merged, out.share_of_common()), (2, Some(1.0)));
+        let has = |what: &str| out.others.iter().filter(|s| s.contains(what)).count();
+        assert_eq!(has("merged"), 2, "{out:#?}");
+        assert_eq!(has("has no line; it is one of lines 10, 14"), 1, "{out:#?}");
     }
 
     #[test]
-    fn one_call_beside_one_without_a_line_is_not_called_merged() {
+    fn a_call_beside_one_that_may_be_another_is_not_called_merged() {
         let places = Sides::from([call("MPI_Pack", 0, true), call("MPI_Pack", 10, false)]);
         let mut out = Agreement::default();
-        count(&places, "f", &mut out);
+        count(&places, &[], "f", &mut out);
         assert_eq!((out.both, out.unclear, out.others.len()), (0, 1, 2));
+        assert_eq!((out.merged, out.share_of_common()), (0, Some(0.0)));
         assert!(!out.others.iter().any(|s| s.contains("merged")), "{out:#?}");
-        assert!(out.others.iter().all(|s| s.contains("may be")), "{out:#?}");
+        assert!(out.others.iter().any(|s| s.contains("may be")), "{out:#?}");
     }
 
     #[test]
@@ -253,7 +264,7 @@ mod tests {
         let (key, mut side) = call("MPI_Pack", 0, true);
         side.compiler = true;
         let mut out = Agreement::default();
-        count(&Sides::from([(key, side)]), "f", &mut out);
+        count(&Sides::from([(key, side)]), &[], "f", &mut out);
         assert_eq!((out.both, out.others.len()), (0, 1));
         assert!(out.others[0].contains("in both; has no line"), "{out:#?}");
     }

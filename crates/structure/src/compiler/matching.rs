@@ -44,7 +44,7 @@ pub struct MatchedFunction<'a> {
     pub loops: Pairing<'a>,
 }
 
-fn base(path: &str) -> &str {
+pub fn base(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }
 

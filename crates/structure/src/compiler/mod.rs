@@ -2,7 +2,7 @@
 //!
 //! The plugin (`pass`) writes a record for each translation unit, and linking joins them. The way:
 //! `record` (bytes) → `program` (units joined by symbols) → `follow` (a value back to its origins, with the `meaning` of
-//! MPI calls) → `loops`, `matching` (vertices of machine code that the compiler has too) → `attach`, `compare`. The vertices
+//! MPI calls) → `loops`, `matching`, `merged` (vertices of machine code that the compiler has too) → `attach`, `compare`. The vertices
 //! stay those of the machine code, because that is what runs; the compiler adds why they run as often as they do.
 
 mod attach;
@@ -11,6 +11,7 @@ mod follow;
 mod loops;
 mod matching;
 mod meaning;
+mod merged;
 mod program;
 mod record;
 

@@ -3,7 +3,7 @@
 
 use crate::build::run;
 use headwater_model::dependence::{Agreement, Origin};
-use headwater_model::psg::ModuleStructure;
+use headwater_model::psg::{ModuleStructure, Vertex};
 use headwater_structure::{Options, PASS_SOURCE, analyse, compare, framed, read_section};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -211,6 +211,40 @@ fn globals_that_a_call_before_the_loop_wrote_are_told() {
                 "{what}: {good}, {unknown}"
             );
         }
+    }
+}
+
+/// Two equal calls become one, to which debug information gives no line.
+#[test]
+fn a_merged_call_has_the_lines_of_those_that_it_was_made_of() {
+    for (version, plugin) in plugins() {
+        let clang = format!("clang-{version}");
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let dir = dir.path();
+        let lines_of_send = || {
+            let s = structure(dir, "cases");
+            let is_send = |v: &&Vertex| v.name.is_some_and(|n| s.string(n) == "MPI_Send");
+            let all = s.functions.iter().flat_map(|f| &f.vertices).filter(is_send);
+            let file = |v: &Vertex| v.file.map(|f| s.string(f).ends_with("folded.c"));
+            all.map(|v| (file(v), v.first_line, v.last_line))
+                .collect::<Vec<_>>()
+        };
+        if object(dir, &clang, Some(plugin), &["-O2"], "folded.c").is_none() {
+            return;
+        }
+        run(dir, "mpicc.openmpi", &["folded.o", "-o", "cases"]).expect("links");
+        assert_eq!(lines_of_send(), [(Some(true), 11, 15)], "{clang}");
+        let both = compare(&dir.join("cases"), &Options::default());
+        let both = both.expect("an ELF file").expect("a section").mpi;
+        assert_eq!(
+            (both.both, both.merged, both.unclear),
+            (4, 2, 2),
+            "{both:?}"
+        );
+        // Without the compiler's structure, nobody knows them.
+        object(dir, &clang, None, &["-O2"], "folded.c").expect("compiles");
+        run(dir, "mpicc.openmpi", &["folded.o", "-o", "cases"]).expect("links");
+        assert_eq!(lines_of_send(), [(None, 0, 0)], "{clang}");
     }
 }
 

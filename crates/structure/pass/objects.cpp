@@ -1,0 +1,289 @@
+// Objects in memory: what a pointer points into, and who may write it.
+
+namespace {
+
+// The object that a pointer points into, or what it was made from.
+std::pair<Value *, Offset> OfFunction::baseOf(Value *p) {
+  Offset off{At, 0};
+  for (int i = 0; i < 64; i++) {
+    APInt by(dl.getIndexTypeSizeInBits(p->getType()), 0);
+    Value *next = p->stripAndAccumulateConstantOffsets(dl, by, true);
+    if (off.mode == At)
+      off.at += by.getSExtValue();
+    if (auto *gep = dyn_cast<GEPOperator>(next)) {
+      off = {Anywhere, 0};
+      p = gep->getPointerOperand();
+      continue;
+    }
+    // A pointer that is kept in a local variable, and set there once.
+    if (auto *l = dyn_cast<LoadInst>(next)) {
+      auto *slot = dyn_cast<AllocaInst>(l->getPointerOperand()->stripPointerCasts());
+      Value *only = nullptr;
+      bool plain = slot != nullptr;
+      if (slot)
+        for (auto *u : slot->users()) {
+          auto *s = dyn_cast<StoreInst>(u);
+          if (s && s->getPointerOperand() == slot && !only)
+            only = s->getValueOperand();
+          else if (!isa<LoadInst>(u) && !isIgnored(*cast<Instruction>(u)))
+            plain = false;
+          else if (s)
+            plain = false;
+        }
+      if (plain && only && only != l) {
+        p = only;
+        continue;
+      }
+    }
+    return {next, off};
+  }
+  return {p, {Anywhere, 0}};
+}
+
+bool isObject(Value *v) {
+  if (isa<AllocaInst>(v) || isa<GlobalVariable>(v))
+    return true;
+  if (auto *a = dyn_cast<Argument>(v))
+    return a->getType()->isPointerTy();
+  auto *c = dyn_cast<CallBase>(v);
+  return c && c->returnDoesNotAlias();
+}
+
+void OfFunction::collect(Object &o, Value *pointer, Offset off, SmallPtrSetImpl<Value *> &seen) {
+  if (!seen.insert(pointer).second)
+    return;
+  auto writer = [&](Instruction *at, unsigned argument, Offset where, uint64_t size) {
+    o.writers[at->getParent()].push_back({at, argument, where, size, false});
+  };
+  for (auto &use : pointer->uses()) {
+    User *u = use.getUser();
+    if (auto *ce = dyn_cast<ConstantExpr>(u)) {
+      APInt by(dl.getIndexTypeSizeInBits(ce->getType()->isPointerTy() ? ce->getType() : pointer->getType()), 0);
+      if (!ce->getType()->isPointerTy()) {
+        o.escapes = true;
+        continue;
+      }
+      ce->stripAndAccumulateConstantOffsets(dl, by, true);
+      collect(o, ce, {off.mode, by.getSExtValue()}, seen);
+      continue;
+    }
+    auto *i = dyn_cast<Instruction>(u);
+    if (!i || i->getFunction() != &f) {
+      if (!isa<GlobalVariable>(o.base))
+        o.escapes = true;
+      continue;
+    }
+    if (isIgnored(*i) || isa<LoadInst>(i) || isa<ICmpInst>(i))
+      continue;
+    if (auto *s = dyn_cast<StoreInst>(i)) {
+      if (s->getPointerOperand() == pointer) {
+        uint64_t size = dl.getTypeStoreSize(s->getValueOperand()->getType()).getKnownMinValue();
+        writer(s, 0, off, size);
+        continue;
+      }
+      // A parameter's pointer that is spilled into a variable of its own.
+      auto *slot = dyn_cast<AllocaInst>(s->getPointerOperand()->stripPointerCasts());
+      bool spilled = slot != nullptr;
+      if (slot)
+        for (auto *w : slot->users())
+          spilled &= w == s || isa<LoadInst>(w) || isIgnored(*cast<Instruction>(w));
+      if (!spilled)
+        o.escapes = true;
+      else
+        for (auto *w : slot->users())
+          if (isa<LoadInst>(w))
+            collect(o, w, off, seen);
+      continue;
+    }
+    if (auto *gep = dyn_cast<GetElementPtrInst>(i)) {
+      APInt by(dl.getIndexTypeSizeInBits(gep->getType()), 0);
+      if (gep->accumulateConstantOffset(dl, by) && off.mode == At)
+        collect(o, gep, {At, off.at + by.getSExtValue()}, seen);
+      else
+        collect(o, gep, {Anywhere, 0}, seen);
+      continue;
+    }
+    if (isa<BitCastInst>(i) || isa<AddrSpaceCastInst>(i)) {
+      collect(o, i, off, seen);
+      continue;
+    }
+    if (auto *c = dyn_cast<CallBase>(i)) {
+      if (!c->isArgOperand(&use)) {
+        o.escapes |= !c->isCallee(&use);
+        continue;
+      }
+      unsigned k = c->getArgOperandNo(&use);
+      if (auto *mi = dyn_cast<MemIntrinsic>(c)) {
+        if (k == 0) {
+          auto *length = dyn_cast<ConstantInt>(mi->getLength());
+          writer(c, 0, length ? off : Offset{Anywhere, 0}, length ? length->getZExtValue() : 0);
+        }
+        continue;
+      }
+      Function *callee = calleeOf(*c);
+      if (mayKeep(*c, k)) {
+        if (!callee || callee->isIntrinsic() || isMpi(callee->getName()))
+          o.escapes = true;
+        else
+          o.keepers.push_back({c, k});
+      }
+      if (c->onlyReadsMemory() || c->onlyReadsMemory(k) || c->doesNotAccessMemory())
+        continue;
+      if (callee && callee->getName() == "free")
+        continue;
+      writer(c, k, off, 0);
+      continue;
+    }
+    // Moved on with a loop, for walking over an array: where it points to is not known, but what into is.
+    if (auto *phi = dyn_cast<PHINode>(i)) {
+      bool same = true;
+      for (auto &in : phi->incoming_values()) {
+        Value *at = in.get();
+        for (int n = 0; n < 8; n++) {
+          if (auto *g = dyn_cast<GEPOperator>(at))
+            at = g->getPointerOperand();
+        }
+        same &= at == phi || baseOf(in.get()).first == o.base;
+      }
+      if (same) {
+        collect(o, phi, {Anywhere, 0}, seen);
+        continue;
+      }
+    }
+    o.escapes = true;
+  }
+}
+
+// What a parameter points to, in the words of the source; null if that is not known.
+const DIType *pointee(const Argument &a) {
+  auto *sub = a.getParent()->getSubprogram();
+  auto types = sub && sub->getType() ? sub->getType()->getTypeArray() : DITypeRefArray();
+  // The first one is what the function returns. Where arguments were added or left out, nothing is known.
+  if (!types || types.size() != a.getParent()->arg_size() + 1)
+    return nullptr;
+  bool through = false;
+  const DIType *at = types[a.getArgNo() + 1];
+  while (auto *derived = dyn_cast_or_null<DIDerivedType>(at)) {
+    auto tag = derived->getTag();
+    bool pointer = tag == dwarf::DW_TAG_pointer_type || tag == dwarf::DW_TAG_reference_type;
+    if (pointer && through)
+      return at;
+    through |= pointer;
+    at = derived->getBaseType();
+  }
+  return at;
+}
+
+bool isFortran(const Function &f) {
+  auto *sub = f.getSubprogram();
+  StringRef file = sub ? sub->getFilename() : "";
+  return file.contains_insensitive(".f");
+}
+
+// Whether two parameters may point to the same: not in Fortran, and not if their types differ. Bytes may be anything.
+bool mayAlias(const Argument &a, const Argument &b) {
+  if (a.hasNoAliasAttr() || b.hasNoAliasAttr() || isFortran(*a.getParent()))
+    return false;
+  const DIType *of[] = {pointee(a), pointee(b)};
+  for (auto *one : of) {
+    auto *basic = dyn_cast_or_null<DIBasicType>(one);
+    if (!one || (basic && basic->getSizeInBits() == 8))
+      return true;
+  }
+  auto *x = dyn_cast<DIBasicType>(of[0]), *y = dyn_cast<DIBasicType>(of[1]);
+  return x && y ? x->getSizeInBits() == y->getSizeInBits() && x->getEncoding() == y->getEncoding() : of[0] == of[1];
+}
+
+Object &OfFunction::object(Value *base) {
+  auto put = objects.try_emplace(base);
+  Object &o = put.first->second;
+  if (!put.second)
+    return o;
+  o.base = base;
+  o.number = objects.size();
+  SmallPtrSet<Value *, 16> seen;
+  collect(o, base, {At, 0}, seen);
+  if (auto *g = dyn_cast<GlobalVariable>(base)) {
+    o.escapes = m.escaping.count(g);
+    if (!g->isConstant())
+      for (auto &i : instructions(f)) {
+        auto *c = dyn_cast<CallBase>(&i);
+        if (!c || isQuiet(*c) || c->onlyReadsMemory() || c->doesNotAccessMemory())
+          continue;
+        auto &here = o.writers[i.getParent()];
+        bool given = false;
+        for (auto &w : here)
+          if (w.at == c)
+            given = w.barrier = true;
+        if (!given)
+          here.push_back({c, NoArgument, {Anywhere, 0}, 0, true});
+      }
+    // A parameter may point to it; Fortran forbids to use both.
+    if (!g->isConstant() && !isFortran(f))
+      for (auto &i : instructions(f)) {
+        if (isIgnored(i))
+          continue;
+        Argument *through = nullptr;
+        auto take = [&](Value *pointer) {
+          auto *a = dyn_cast<Argument>(baseOf(pointer).first);
+          if (a && !a->hasNoAliasAttr())
+            through = a;
+        };
+        if (auto *s = dyn_cast<StoreInst>(&i))
+          take(s->getPointerOperand());
+        else if (auto *c = dyn_cast<CallBase>(&i); c && !c->onlyReadsMemory())
+          for (auto &a : c->args())
+            if (a->getType()->isPointerTy() && !c->onlyReadsMemory(c->getArgOperandNo(&a)))
+              take(a.get());
+        auto &here = o.writers[i.getParent()];
+        if (through && none_of(here, [&](auto &w) { return w.at == &i; }))
+          here.push_back({&i, NoArgument, {Anywhere, 0}, 0, false, false, through});
+      }
+  }
+  if (auto *own = dyn_cast<Argument>(base)) {
+    Argument *through = nullptr;
+    bool elsewhere = false;
+    auto aliases = [&](Value *pointer) {
+      Value *base = baseOf(pointer).first;
+      auto *other = dyn_cast<Argument>(base);
+      if (other && other != own && mayAlias(*own, *other))
+        through = other;
+      auto *g = dyn_cast<GlobalVariable>(base);
+      elsewhere |= g && !g->isConstant();
+    };
+    bool free = own->hasNoAliasAttr() || isFortran(f);
+    for (auto &i : instructions(f)) {
+      if (free || isIgnored(i))
+        continue;
+      through = nullptr, elsewhere = false;
+      if (auto *s = dyn_cast<StoreInst>(&i)) {
+        aliases(s->getPointerOperand());
+      } else if (auto *c = dyn_cast<CallBase>(&i); c && !c->onlyReadsMemory()) {
+        for (auto &a : c->args())
+          if (a->getType()->isPointerTy() && !c->onlyReadsMemory(c->getArgOperandNo(&a)))
+            aliases(a.get());
+        Function *callee = calleeOf(*c);
+        elsewhere |= !isa<IntrinsicInst>(c) && !(callee && callee->isDeclaration() && isHarmless(callee->getName()));
+      }
+      if (!through && !elsewhere)
+        continue;
+      auto &here = o.writers[i.getParent()];
+      bool known = false;
+      for (auto &w : here)
+        if (w.at == &i) {
+          w.elsewhere |= elsewhere;
+          w.through = w.through ? w.through : through;
+          known = true;
+        }
+      if (!known)
+        here.push_back({&i, NoArgument, {Anywhere, 0}, 0, false, through != nullptr, through, elsewhere});
+    }
+  }
+  for (auto &block : o.writers)
+    std::stable_sort(block.second.begin(), block.second.end(), [](const auto &a, const auto &b) {
+      return a.at != b.at && a.at->comesBefore(b.at);
+    });
+  return o;
+}
+
+} // namespace

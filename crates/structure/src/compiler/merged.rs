@@ -1,0 +1,85 @@
+//! Calls of MPI that the compiler merged after the plugin: equal calls of several branches become one, which then has no
+//! line. The record still has the lines that it stands for.
+
+use super::matching::{Key, KeyKind, binary_key, compiler_key};
+use super::program::{FunctionId, Program};
+use headwater_model::psg::{Function, ModuleStructure};
+use std::collections::BTreeMap;
+
+/// Calls of one function of MPI in one function: each that has no line stands for one or several that have.
+pub struct Merged {
+    /// The function of MPI.
+    pub callee: String,
+    /// Those of the machine code, which have no line.
+    pub vertices: Vec<u32>,
+    /// The file and lines of those of the compiler that are left: the machine code has no call there.
+    pub file: String,
+    pub lines: Vec<u32>,
+}
+
+impl Merged {
+    /// "that of line 10", "one of lines 10, 14".
+    pub fn words(&self) -> String {
+        let lines: Vec<String> = self.lines.iter().map(u32::to_string).collect();
+        match &lines[..] {
+            [line] => format!("that of line {line}"),
+            lines => format!("one of lines {}", lines.join(", ")),
+        }
+    }
+}
+
+/// What one function of MPI is called from in one function.
+#[derive(Default)]
+struct Calls {
+    without_line: Vec<u32>,
+    /// Places that the compiler has alone.
+    alone: Vec<(String, u32)>,
+    /// Whether the compiler has one without a line, too.
+    is_unclear: bool,
+}
+
+/// The merged calls of a function, by callee. Merging takes calls away, so there are none where the machine code has more
+/// calls without a line than the compiler has places left; nor where these are in several files.
+pub fn merged(
+    structure: &ModuleStructure,
+    function: &Function,
+    program: &Program<'_>,
+    id: FunctionId,
+) -> Vec<Merged> {
+    let is_mpi = |k: &Key| k.kind == KeyKind::MpiCall;
+    let vertices = 0..function.vertices.len() as u32;
+    let of_machine: Vec<(u32, Key)> = vertices
+        .filter_map(|v| Some((v, binary_key(structure, function, v).filter(is_mpi)?)))
+        .collect();
+    let mut by_callee: BTreeMap<&str, Calls> = BTreeMap::new();
+    for (vertex, key) in of_machine.iter().filter(|(_, k)| k.line == 0) {
+        let calls = by_callee.entry(&key.callee).or_default();
+        calls.without_line.push(*vertex);
+    }
+    let of_compiler = program.function(id).map_or(&[][..], |f| &f.vertices);
+    for v in of_compiler {
+        let key = compiler_key(program, id, v);
+        let Some(calls) = by_callee.get_mut(key.callee.as_str()) else {
+            continue;
+        };
+        calls.is_unclear |= key.line == 0;
+        if !of_machine.iter().any(|(_, k)| *k == key) {
+            calls.alone.push((key.file, key.line));
+        }
+    }
+    let all = by_callee.into_iter().filter_map(|(callee, mut calls)| {
+        calls.alone.sort();
+        calls.alone.dedup();
+        let (file, _) = calls.alone.first()?.clone();
+        let is_known = !calls.is_unclear
+            && calls.without_line.len() <= calls.alone.len()
+            && calls.alone.iter().all(|(other, _)| *other == file);
+        is_known.then(|| Merged {
+            vertices: calls.without_line,
+            file,
+            callee: callee.to_string(),
+            lines: calls.alone.into_iter().map(|(_, line)| line).collect(),
+        })
+    });
+    all.collect()
+}
