@@ -58,7 +58,8 @@ bool OfFunction::mayReach(Instruction *a, Instruction *b) {
   BasicBlock *from = a->getParent(), *to = b->getParent();
   if (from == to && (a == b || a->comesBefore(b)))
     return true;
-  if (f.size() > MostBlocks)
+  // The size of the function itself would be counted block by block.
+  if (blockNumbers.size() > MostBlocks)
     return isPotentiallyReachable(a, b, nullptr, &dt, &li);
   BitVector &seen = behind[from];
   if (seen.empty()) {
