@@ -32,14 +32,18 @@ impl Merged {
 #[derive(Default)]
 struct Calls {
     without_line: Vec<u32>,
-    /// Places that the compiler has alone.
+    /// Places that the compiler has.
+    places: Vec<(String, u32)>,
+    /// Those that it has alone.
     alone: Vec<(String, u32)>,
-    /// Whether the compiler has one without a line, too.
+    /// Whether the compiler has one without a line, too, or one twice.
     is_unclear: bool,
 }
 
 /// The merged calls of a function, by callee. Merging takes calls away, so there are none where the machine code has more
-/// calls without a line than the compiler has places left; nor where these are in several files.
+/// calls without a line than the compiler has places left; nor where these are in several files. If inlining has put one
+/// place into the function several times, one copy may have been merged while another one has its line still: then
+/// nothing is known.
 pub fn merged(
     structure: &ModuleStructure,
     function: &Function,
@@ -62,14 +66,15 @@ pub fn merged(
         let Some(calls) = by_callee.get_mut(key.callee.as_str()) else {
             continue;
         };
-        calls.is_unclear |= key.line == 0;
+        let place = (key.file.clone(), key.line);
+        calls.is_unclear |= key.line == 0 || calls.places.contains(&place);
+        calls.places.push(place);
         if !of_machine.iter().any(|(_, k)| *k == key) {
             calls.alone.push((key.file, key.line));
         }
     }
     let all = by_callee.into_iter().filter_map(|(callee, mut calls)| {
         calls.alone.sort();
-        calls.alone.dedup();
         let (file, _) = calls.alone.first()?.clone();
         let is_known = !calls.is_unclear
             && calls.without_line.len() <= calls.alone.len()
