@@ -56,8 +56,7 @@ fn windows_of_a_long_program_without_a_collective_are_spread_over_it() {
                 "{what} {quarter}"
             );
         }
-        // Both ends of a message are in the same windows, but for those on the way when one begins or ends: on a crowded
-        // machine the sender may be far ahead.
+        // Both ends of a message are in the same windows, but for those on the way when one begins or ends.
         let joined = |kind| {
             run.events
                 .iter()
@@ -65,6 +64,6 @@ fn windows_of_a_long_program_without_a_collective_are_spread_over_it() {
                 .count()
         };
         let (sent, received) = (joined(EventKind::Send), joined(EventKind::Recv));
-        assert!(received * 2 >= sent, "{what}: {received} of {sent}");
+        assert!(received * 10 >= sent * 7, "{what}: {received} of {sent}");
     }
 }
