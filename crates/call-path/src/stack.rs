@@ -67,13 +67,36 @@ impl Stack {
 /// The most words that are read at once.
 pub const AT_ONCE: usize = 40;
 
+/// A piece of no memory.
+const NOWHERE: libc::iovec = libc::iovec {
+    iov_base: std::ptr::null_mut(),
+    iov_len: 0,
+};
+
+/// Copies pieces of this process one behind the other into others, by one system call, and returns how many bytes it has
+/// copied: the kernel stops at the first piece that is not mapped. Below 0 if the system does not allow it.
+///
+/// # Safety
+/// The pieces in `to` are the caller's to write, and may hold any bytes.
+unsafe fn read(to: &[libc::iovec], from: &[libc::iovec]) -> i64 {
+    // SAFETY: promised by the caller; the kernel checks what it reads from.
+    unsafe {
+        libc::syscall(
+            libc::SYS_process_vm_readv,
+            libc::getpid(),
+            to.as_ptr(),
+            to.len(),
+            from.as_ptr(),
+            from.len(),
+            // As wide as the kernel reads it: a narrower value would leave half of its slot on the stack undefined.
+            0usize,
+        )
+    }
+}
+
 /// Reads the words at `addresses` of this process into `words` by one system call. Returns `false` if any of them is
 /// not mapped, or if the system does not allow it.
 pub fn ask(addresses: &[u64], words: &mut [u64]) -> bool {
-    const NOWHERE: libc::iovec = libc::iovec {
-        iov_base: std::ptr::null_mut(),
-        iov_len: 0,
-    };
     let mut from = [NOWHERE; AT_ONCE];
     let n = addresses.len().min(words.len()).min(AT_ONCE);
     for (to, address) in from.iter_mut().zip(addresses) {
@@ -86,20 +109,9 @@ pub fn ask(addresses: &[u64], words: &mut [u64]) -> bool {
         iov_base: words.as_mut_ptr().cast(),
         iov_len: 8 * n,
     };
-    // SAFETY: writes at most `n` words into our own buffer; the kernel checks what it reads from.
-    let read = unsafe {
-        libc::syscall(
-            libc::SYS_process_vm_readv,
-            libc::getpid(),
-            &to,
-            1usize,
-            from.as_ptr(),
-            n,
-            // As wide as the kernel reads it: a narrower value would leave half of its slot on the stack undefined.
-            0usize,
-        )
-    };
-    n == addresses.len() && read == 8 * n as i64
+    // SAFETY: at most `n` words of our own buffer.
+    let copied = unsafe { read(&[to], from.get(..n).unwrap_or(&[])) };
+    n == addresses.len() && copied == 8 * n as i64
 }
 
 /// Fills `bytes` with what is at `address` of this process, by one system call. Returns `false` if not all of it is
@@ -115,10 +127,6 @@ const BLOCKS_AT_ONCE: usize = 64;
 /// Fills each block with what is at its begin, unless that is 0, by one system call. The begins of those that were not
 /// read become 0: the kernel stops at the first that is not mapped, and takes no more than [`BLOCKS_AT_ONCE`].
 pub fn blocks_at<const N: usize>(begins: &mut [u64], bytes: &mut [[u8; N]]) {
-    const NOWHERE: libc::iovec = libc::iovec {
-        iov_base: std::ptr::null_mut(),
-        iov_len: 0,
-    };
     let (mut from, mut to) = ([NOWHERE; BLOCKS_AT_ONCE], [NOWHERE; BLOCKS_AT_ONCE]);
     let mut wanted = 0;
     let pieces = from.iter_mut().zip(&mut to);
@@ -132,18 +140,9 @@ pub fn blocks_at<const N: usize>(begins: &mut [u64], bytes: &mut [[u8; N]]) {
         (from.iov_len, to.iov_len) = (N, N);
         wanted += 1;
     }
-    // SAFETY: writes to the blocks that the caller has; the kernel checks what it reads from.
-    let copied = unsafe {
-        libc::syscall(
-            libc::SYS_process_vm_readv,
-            libc::getpid(),
-            to.as_ptr(),
-            wanted,
-            from.as_ptr(),
-            wanted,
-            0usize,
-        )
-    };
+    let (to, from) = (to.get(..wanted), from.get(..wanted));
+    // SAFETY: the blocks that the caller has.
+    let copied = unsafe { read(to.unwrap_or(&[]), from.unwrap_or(&[])) };
     let whole = usize::try_from(copied).unwrap_or(0) / N.max(1);
     let lacking = begins.iter_mut().filter(|b| **b != 0).skip(whole);
     lacking.for_each(|begin| *begin = 0);
@@ -171,18 +170,8 @@ unsafe fn copy(address: u64, to: *mut libc::c_void, length: usize) -> bool {
         iov_base: address as *mut libc::c_void,
         iov_len: length,
     };
-    // SAFETY: writes to the room that the caller has; the kernel checks what it reads from.
-    let copied = unsafe {
-        libc::syscall(
-            libc::SYS_process_vm_readv,
-            libc::getpid(),
-            &to,
-            1usize,
-            &from,
-            1usize,
-            0usize,
-        )
-    };
+    // SAFETY: the room that the caller has.
+    let copied = unsafe { read(&[to], &[from]) };
     copied == length as i64
 }
 
