@@ -1,20 +1,13 @@
 //! Why ranks differ, or do not do less on more ranks, by what the compiler knows of bounds and conditions (ScalAna, section
 //! III-A). Nothing is said where the compiler's structure is missing or does not know.
 
+use crate::measure::same_work::{VARYING, is_equal_everywhere, is_known, stays};
 use headwater_graph::{Deciding, Pag, VertexIx, Where};
 use headwater_model::dependence::{Condition, Origin, Source};
 use headwater_model::diagnosis::{CauseClass, Evidence};
 
 /// Origins that differ between ranks, the ones that say most first.
 const DIFFERING: [Origin; 3] = [Origin::Rank, Origin::Message, Origin::Reduction];
-
-/// Origins that differ between ranks or scales.
-const VARYING: [Origin; 4] = [
-    Origin::Size,
-    Origin::Rank,
-    Origin::Message,
-    Origin::Reduction,
-];
 
 /// What the compiler adds to a cause of a class at a place.
 pub fn evidence(pag: &Pag, v: VertexIx, class: CauseClass) -> Option<Evidence> {
@@ -30,7 +23,6 @@ pub fn evidence(pag: &Pag, v: VertexIx, class: CauseClass) -> Option<Evidence> {
         });
         each.map(|(place, condition, source)| sentence(place, condition, source))
     };
-    let known = deciding.complete && deciding.conditions.iter().all(|(_, c)| c.is_known());
     match class {
         CauseClass::UnevenWork | CauseClass::SlowerWork => {
             let differs = |_: Where, _: &Condition, source: &Source| !is_equal_everywhere(source);
@@ -41,35 +33,14 @@ pub fn evidence(pag: &Pag, v: VertexIx, class: CauseClass) -> Option<Evidence> {
                 )
             };
             let same = deciding.all(is_equal_everywhere);
-            found.or_else(|| (known && same).then(equal))
+            found.or_else(|| (is_known(&deciding) && same).then(equal))
         }
         CauseClass::NonShrinkingWork => {
             let bound = |place: Where, c: &Condition, _: &Source| c.bound && place != Where::Around;
-            let varies = |_: Where, _: &Condition, _: &Source| true;
             let found = find(&VARYING, &bound);
-            let same = || find(&VARYING, &varies).is_none().then(|| same(&deciding));
-            let equal = deciding.all(is_equal_everywhere);
-            found.or_else(|| (known && equal).then(same).flatten())
+            found.or_else(|| stays(&deciding).then(|| same(&deciding)))
         }
         _ => None,
-    }
-}
-
-/// Whether all ranks have the same value. What a communicator of some ranks adds to its size, or to what these ranks have
-/// together, stands beside it as a source of its own; input that was read may differ, arguments of the program do not.
-fn is_equal_everywhere(source: &Source) -> bool {
-    let call = source.chain.last().map(|l| l.name.to_ascii_lowercase());
-    let call = call.unwrap_or_default();
-    let together = || {
-        ["bcast", "allreduce", "allgather"]
-            .iter()
-            .any(|name| call.contains(name))
-    };
-    match source.origin {
-        Origin::Constant | Origin::Size => true,
-        Origin::Input => call == "main",
-        Origin::Message | Origin::Reduction => together(),
-        Origin::Rank | Origin::Unknown => false,
     }
 }
 

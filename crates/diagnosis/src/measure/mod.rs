@@ -17,7 +17,8 @@
 //!   team, `contended` finds what threads waited for, and `allocation` their waits in the memory allocator.
 //!   `lock_groups` has waits for locks by place, with the `line` in which threads would wait if each had a core, by
 //!   their `hold_times` and a replay of the `queue`. `useful` sums up what all threads compute, for `thread_efficiency`.
-//! * `floor` is the least cost of a cause.
+//! * `same_work` says whether a place does the same at all scales by what the compiler knows of it. `floor` is the least
+//!   cost of a cause.
 
 pub mod absent;
 pub mod allocation;
@@ -50,6 +51,7 @@ pub mod recordings;
 pub mod repetition;
 pub mod replay;
 pub mod same_team;
+pub mod same_work;
 pub mod scale;
 pub mod scales;
 pub mod scaling;

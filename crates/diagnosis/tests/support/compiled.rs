@@ -5,7 +5,7 @@ use super::support::module;
 use headwater_diagnosis::{Options, diagnose};
 use headwater_graph::Structures;
 use headwater_model::dependence::{Condition, Dependence, Dependences, Link, Origin, Source};
-use headwater_model::diagnosis::{Cause, CauseClass, Diagnosis};
+use headwater_model::diagnosis::{Cause, CauseClass, Diagnosis, Scaling};
 
 /// The loop beside the calls, and that in `solve`: function and vertex.
 const BESIDE_LOOP: (u32, u32) = (0, 3);
@@ -149,6 +149,44 @@ fn work_that_does_not_shrink_says_that_its_bound_does_not_depend_on_the_ranks() 
     );
     assert_eq!(texts(bound(Origin::Unknown, "")), [""; 0]);
     assert_eq!(texts(bound(Origin::Input, "getenv")), [""; 0]);
+}
+
+#[test]
+fn where_cores_fill_up_work_that_stays_is_told_by_the_compiler() {
+    // Half of the cores idle at the smaller scale, so its loop may have run faster alone, and shrink after all.
+    let scale = |ranks: u32, stays: f64| {
+        let shared = 8.0 / f64::from(ranks);
+        vec![
+            part(None, BESIDE, ranks, move |_| stays),
+            part(Some(0), SOLVE, ranks, move |_| shared),
+        ]
+    };
+    let found = |condition: Condition, words: &str| {
+        let runs = [(2, 1.0), (4, 0.85)].map(|(ranks, stays)| {
+            let mut run = recorded(&scale(ranks, stays), 2000.0);
+            run.header.cores = vec![4];
+            run.header.command = vec!["app".into(), words.replace('#', &ranks.to_string())];
+            run
+        });
+        let options = Options {
+            scaling: Some(Scaling::Strong),
+            ..Options::default()
+        };
+        let structures = told(&[(BESIDE_LOOP, condition)]);
+        let d = diagnose(runs.to_vec(), structures, &options).expect("runs");
+        let mut all = d.causes.into_iter();
+        all.find(|c| c.class == CauseClass::NonShrinkingWork)
+    };
+    let input = || bound(Origin::Input, "main");
+    assert_eq!(found(bound(Origin::Unknown, ""), "8"), None);
+    assert_eq!(found(bound(Origin::Size, "MPI_Comm_size"), "8"), None);
+    let cause = found(input(), "8").expect("it does the same on 4 ranks");
+    // Divided, it would take half of the time on 4 ranks, or half of that on 2 ranks.
+    let (low, high) = cause.gain_range_seconds;
+    assert!(low < 0.35 && high > 0.425, "{low} to {high}");
+    // The argument itself may depend on the scale.
+    assert_eq!(found(input(), "#"), None);
+    assert!(found(bound(Origin::Constant, ""), "#").is_some());
 }
 
 #[test]

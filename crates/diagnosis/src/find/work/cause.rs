@@ -3,6 +3,7 @@
 use super::{MACHINE, NEW, Search};
 use crate::find::candidate::{Candidate, Price, is_certain};
 use crate::measure::counted::{self, Counted};
+use crate::measure::same_work::{stays, stays_with_other_arguments};
 use crate::measure::scale::Scale;
 use crate::measure::scaling::ideal;
 use headwater_dataflow::numbers::fit;
@@ -58,14 +59,11 @@ impl Search<'_> {
         // Scales that do something else in its stead say nothing of it.
         let points = self.scales.iter().zip(&usual).filter(|p| *p.1 >= NEW * now);
         let points: Vec<(f64, f64)> = points.map(|(s, u)| (f64::from(s.size), *u)).collect();
-        // Crowding differs between recordings, so it counts as chance; the machine's effect does not.
+        let heaviest = self.heaviest(&vertices);
         let (crowded, machine) = match counts {
             Some(_) => (0.0, 0.0),
-            None if occupied(last) > occupied(first) => (FULLER * should, 0.0),
-            None if takes_turns(first, last) => (TURNS * should, 0.0),
-            None => (0.0, MACHINE * should),
+            None => self.errors_of_ideal(&vertices, should, now),
         };
-        let heaviest = self.heaviest(&vertices);
         let possible = self.most_in_functions(&vertices).min(loss);
         let to_last = self.ideal(1.0);
         let together = |errors: &[f64]| errors.iter().map(|e| e * e).sum::<f64>().sqrt();
@@ -137,6 +135,39 @@ impl Search<'_> {
             self.out.push(found);
         }
         certain
+    }
+
+    /// Standard errors of the ideal time `should` of a place that takes `now` seconds, without counters: by chance, and by
+    /// the machine. Crowding differs between recordings, so it counts as chance; the machine's effect does not.
+    fn errors_of_ideal(&self, vertices: &[VertexIx], should: f64, now: f64) -> (f64, f64) {
+        let [first, last] = self.ends;
+        let crowding = if occupied(last) > occupied(first) {
+            FULLER
+        } else if takes_turns(first, last) {
+            TURNS
+        } else {
+            return (0.0, MACHINE * should);
+        };
+        if self.surely_stays(vertices) {
+            // The same work at the larger scale shows how fast it is there.
+            let there = self.ideal(now);
+            return (0.0, (there - should).abs().max(MACHINE * should));
+        }
+        (crowding * should, 0.0)
+    }
+
+    /// Whether the compiler knows that the work of a place, which should be divided, is the same on any number of ranks.
+    fn surely_stays(&self, vertices: &[VertexIx]) -> bool {
+        let [first, last] = self.ends;
+        let same_arguments = first.run().header.command == last.run().header.command;
+        let place = |v: &VertexIx| {
+            let deciding = self.pag.deciding(*v);
+            match same_arguments {
+                true => stays(&deciding),
+                false => stays_with_other_arguments(&deciding),
+            }
+        };
+        self.scaling == Scaling::Strong && vertices.iter().all(place)
     }
 
     fn all_keys(&self, vertices: &[VertexIx]) -> [Vec<u32>; 2] {
