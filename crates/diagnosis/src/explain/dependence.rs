@@ -1,7 +1,7 @@
 //! Why ranks differ, or do not do less on more ranks, by what the compiler knows of bounds and conditions (ScalAna, section
 //! III-A). Nothing is said where the compiler's structure is missing or does not know.
 
-use crate::measure::same_work::{VARYING, is_equal_everywhere, is_known, stays};
+use crate::measure::same_work::{VARYING, is_equal_everywhere, is_known, runs_the_same};
 use headwater_graph::{Deciding, Pag, VertexIx, Where};
 use headwater_model::dependence::{Condition, Origin, Source};
 use headwater_model::diagnosis::{CauseClass, Evidence};
@@ -38,7 +38,7 @@ pub fn evidence(pag: &Pag, v: VertexIx, class: CauseClass) -> Option<Evidence> {
         CauseClass::NonShrinkingWork => {
             let bound = |place: Where, c: &Condition, _: &Source| c.bound && place != Where::Around;
             let found = find(&VARYING, &bound);
-            found.or_else(|| stays(&deciding).then(|| same(&deciding)))
+            found.or_else(|| runs_the_same(&deciding).then(|| same(&deciding)))
         }
         _ => None,
     }

@@ -1,8 +1,9 @@
 //! Whether a place does the same on all ranks and at all scales, by what the compiler knows of its bounds and conditions
 //! (ScalAna, section III-A).
 
-use headwater_graph::Deciding;
+use headwater_graph::{Deciding, Pag, VertexIx};
 use headwater_model::dependence::{Origin, Source};
+use headwater_model::psg::VertexKind;
 
 /// Origins that differ between ranks or scales.
 pub const VARYING: [Origin; 4] = [
@@ -17,15 +18,25 @@ pub fn is_known(deciding: &Deciding<'_>) -> bool {
     deciding.complete && deciding.conditions.iter().all(|(_, c)| c.is_known())
 }
 
-/// Whether how often a place runs does not depend on the number of ranks, and is the same on all of them.
-pub fn stays(deciding: &Deciding<'_>) -> bool {
+/// Whether how often a place runs does not depend on the number of ranks, and is the same on all of them: only constants and
+/// arguments of the program decide it.
+pub fn runs_the_same(deciding: &Deciding<'_>) -> bool {
     let varies = VARYING.iter().any(|origin| deciding.depends_on(*origin));
     is_known(deciding) && !varies && deciding.all(is_equal_everywhere)
 }
 
-/// The same where arguments of the program are not the same at all scales: they may decide it too.
-pub fn stays_with_other_arguments(deciding: &Deciding<'_>) -> bool {
-    stays(deciding) && !deciding.depends_on(Origin::Input)
+/// Whether a place surely does the same work at all scales. Functions of other libraries do what their arguments say, so
+/// with calls of them nothing is sure; nor is it where arguments decide that are not `same_arguments` at all scales.
+pub fn does_the_same(pag: &Pag, v: VertexIx, same_arguments: bool) -> bool {
+    use VertexKind::{ExternalCall, IndirectCall, LockCall, ThreadCall};
+    let leaves = |inner: VertexIx| {
+        let kind = pag.top.get(inner).kind;
+        matches!(kind, ExternalCall | IndirectCall | LockCall | ThreadCall)
+    };
+    let deciding = pag.deciding(v);
+    runs_the_same(&deciding)
+        && (same_arguments || !deciding.depends_on(Origin::Input))
+        && !pag.inside(v).any(leaves)
 }
 
 /// Whether all ranks have the same value. What a communicator of some ranks adds to its size, or to what these ranks have

@@ -6,6 +6,7 @@ use headwater_diagnosis::{Options, diagnose};
 use headwater_graph::Structures;
 use headwater_model::dependence::{Condition, Dependence, Dependences, Link, Origin, Source};
 use headwater_model::diagnosis::{Cause, CauseClass, Diagnosis, Scaling};
+use headwater_model::psg::{Vertex, VertexKind};
 
 /// The loop beside the calls, and that in `solve`: function and vertex.
 const BESIDE_LOOP: (u32, u32) = (0, 3);
@@ -61,6 +62,42 @@ fn told(of: &[((u32, u32), Condition)]) -> Structures {
     }
     whole.dependences = all;
     Structures::new([(module(), whole)])
+}
+
+/// The same program whose loop beside the calls spends its time in a function of another library.
+fn calling_a_library(structures: &Structures) -> Structures {
+    let all = structures.iter().map(|(module, own)| {
+        let mut own = own.clone();
+        let main = &mut own.functions[0];
+        let (_, loop_vertex) = BESIDE_LOOP;
+        let call = main.vertices.len() as u32;
+        main.vertices.push(Vertex {
+            kind: VertexKind::ExternalCall,
+            parent: Some(loop_vertex),
+            ..main.vertices[loop_vertex as usize].clone()
+        });
+        main.owners.retain(|o| o.2 != loop_vertex);
+        main.owners.push((BESIDE, BESIDE + 0x100, call));
+        main.owners.sort();
+        let conditions = own
+            .dependences
+            .of(0, loop_vertex)
+            .expect("the loop")
+            .conditions
+            .clone();
+        own.dependences.vertices.push(Dependence {
+            function: 0,
+            vertex: call,
+            conditions,
+            own: false,
+            parameters: Vec::new(),
+        });
+        own.dependences
+            .vertices
+            .sort_by_key(|d| (d.function, d.vertex));
+        (module.clone(), own)
+    });
+    Structures::new(all.collect::<Vec<_>>())
 }
 
 fn of(structures: Structures, scales: &[(u32, Vec<Part>)]) -> Diagnosis {
@@ -161,7 +198,7 @@ fn where_cores_fill_up_work_that_stays_is_told_by_the_compiler() {
             part(Some(0), SOLVE, ranks, move |_| shared),
         ]
     };
-    let found = |condition: Condition, words: &str| {
+    let given = |structures: Structures, words: &str| {
         let runs = [(2, 1.0), (4, 0.85)].map(|(ranks, stays)| {
             let mut run = recorded(&scale(ranks, stays), 2000.0);
             run.header.cores = vec![4];
@@ -172,11 +209,11 @@ fn where_cores_fill_up_work_that_stays_is_told_by_the_compiler() {
             scaling: Some(Scaling::Strong),
             ..Options::default()
         };
-        let structures = told(&[(BESIDE_LOOP, condition)]);
         let d = diagnose(runs.to_vec(), structures, &options).expect("runs");
         let mut all = d.causes.into_iter();
         all.find(|c| c.class == CauseClass::NonShrinkingWork)
     };
+    let found = |condition, words: &str| given(told(&[(BESIDE_LOOP, condition)]), words);
     let input = || bound(Origin::Input, "main");
     assert_eq!(found(bound(Origin::Unknown, ""), "8"), None);
     assert_eq!(found(bound(Origin::Size, "MPI_Comm_size"), "8"), None);
@@ -187,6 +224,9 @@ fn where_cores_fill_up_work_that_stays_is_told_by_the_compiler() {
     // The argument itself may depend on the scale.
     assert_eq!(found(input(), "#"), None);
     assert!(found(bound(Origin::Constant, ""), "#").is_some());
+    // How much a library's function does is said by what it is given.
+    let library = calling_a_library(&told(&[(BESIDE_LOOP, input())]));
+    assert_eq!(given(library, "8"), None);
 }
 
 #[test]

@@ -233,8 +233,8 @@ fn beside(scale: &Scale, teams: &Teams) -> Vec<f64> {
     out
 }
 
-/// A thread, and from when to when it lives, nanoseconds, without the time that it waited for a core. When a thread began
-/// that is older than the recording is not known, only for how long it was there.
+/// A thread, and from when to when it lives, nanoseconds, without the time that it waited for a core. Of a thread that is
+/// older than the recording, the begin is not known.
 fn life_on_cores(t: &ThreadInfo) -> Option<((u32, u16), (u64, u64))> {
     let is_older = t.begin_ns == 0 && t.made_by != CtxId::NONE;
     let on_cores = t.wall_ns.saturating_sub(t.runq_ns);

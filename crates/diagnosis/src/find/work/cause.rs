@@ -3,7 +3,7 @@
 use super::{MACHINE, NEW, Search};
 use crate::find::candidate::{Candidate, Price, is_certain};
 use crate::measure::counted::{self, Counted};
-use crate::measure::same_work::{stays, stays_with_other_arguments};
+use crate::measure::same_work::does_the_same;
 use crate::measure::scale::Scale;
 use crate::measure::scaling::ideal;
 use headwater_dataflow::numbers::fit;
@@ -149,7 +149,8 @@ impl Search<'_> {
             return (0.0, MACHINE * should);
         };
         if self.surely_stays(vertices) {
-            // The same work at the larger scale shows how fast it is there.
+            // Divided work would take this long at the speed that the larger scale shows. The machine's error is how far that
+            // is from what the smaller scale predicts.
             let there = self.ideal(now);
             return (0.0, (there - should).abs().max(MACHINE * should));
         }
@@ -158,16 +159,11 @@ impl Search<'_> {
 
     /// Whether the compiler knows that the work of a place, which should be divided, is the same on any number of ranks.
     fn surely_stays(&self, vertices: &[VertexIx]) -> bool {
-        let [first, last] = self.ends;
-        let same_arguments = first.run().header.command == last.run().header.command;
-        let place = |v: &VertexIx| {
-            let deciding = self.pag.deciding(*v);
-            match same_arguments {
-                true => stays(&deciding),
-                false => stays_with_other_arguments(&deciding),
-            }
-        };
-        self.scaling == Scaling::Strong && vertices.iter().all(place)
+        let [first, last] = self.ends.map(Scale::run);
+        // Imported runs have no arguments.
+        let same_arguments = !first.is_imported() && first.header.command == last.header.command;
+        let stays = |v: &VertexIx| does_the_same(self.pag, *v, same_arguments);
+        self.scaling == Scaling::Strong && vertices.iter().all(stays)
     }
 
     fn all_keys(&self, vertices: &[VertexIx]) -> [Vec<u32>; 2] {
