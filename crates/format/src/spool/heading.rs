@@ -132,13 +132,7 @@ impl Heading {
     fn begin(&mut self, first: &FileHeader) {
         let out = &mut self.header;
         out.program = text(&first.program);
-        let command = first
-            .command
-            .split(|b| *b == 0)
-            .take_while(|a| !a.is_empty());
-        out.command = command
-            .map(|a| String::from_utf8_lossy(a).into_owned())
-            .collect();
+        out.command = texts(&first.command);
         out.mpi_library = text(&first.library);
         out.sampling_hz = f64::from(first.hz);
         out.counters = text(&first.counter_names)
@@ -220,6 +214,17 @@ fn wall_ns(h: &FileHeader, threads: &[ThreadRow]) -> (u64, u64) {
     (wall - paused, paused)
 }
 
+/// Texts that each end with NUL, some of which may be empty, in a field that is filled up with NUL.
+fn texts(bytes: &[u8]) -> Vec<String> {
+    let end = bytes
+        .iter()
+        .rposition(|b| *b != 0)
+        .map_or(0, |last| last + 1);
+    let own = bytes[..end].split(|b| *b == 0).filter(|_| end > 0);
+    own.map(|t| String::from_utf8_lossy(t).into_owned())
+        .collect()
+}
+
 /// Tells of pauses.
 fn pauses(by_times: BTreeMap<u64, Vec<(u32, f64)>>, out: &mut Header) {
     for (times, ranks) in by_times {
@@ -272,6 +277,14 @@ fn main_core(threads: &[ThreadRow]) -> Option<u64> {
 mod tests {
     use super::super::layout::{CoreTime, MOST_CORES};
     use super::*;
+
+    #[test]
+    fn empty_arguments_are_kept() {
+        let mut field = [0u8; 16];
+        assert_eq!(texts(&field), [""; 0]);
+        field[..9].copy_from_slice(b"app\0\0x 1\0");
+        assert_eq!(texts(&field), ["app", "", "x 1"]);
+    }
 
     #[test]
     fn lost_records_are_reported_with_their_ranks_and_the_reason() {
