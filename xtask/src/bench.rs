@@ -15,30 +15,63 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// Interleaved pairs.
+/// Interleaved pairs, unless the user asks for more.
 const PAIRS: usize = 11;
 
-/// Reads the command line: rows of the table of what recording costs, or everything; `--baseline` writes the rows down,
-/// and `--against FILE` compares the collector with another one.
-pub fn command(arguments: &[String]) -> Done {
-    if let Some(at) = arguments.iter().position(|a| a == "--against") {
-        let (before, after) = arguments.split_at(at);
-        let [_, old, rest @ ..] = after else {
-            return Err(
-                "--against needs another collector: a file libheadwater_collector.so".into(),
-            );
+/// What the command line asks for.
+struct Asked {
+    /// Words in the names of rows of the table of what recording costs; everything where empty.
+    rows: Vec<String>,
+    /// Interleaved pairs of each row.
+    pairs: usize,
+    /// Whether to write the rows down.
+    baseline: bool,
+    /// Another collector to compare with.
+    against: Option<PathBuf>,
+}
+
+impl Asked {
+    fn parse(arguments: &[String]) -> Result<Self, String> {
+        let mut out = Self {
+            rows: Vec::new(),
+            pairs: PAIRS,
+            baseline: false,
+            against: None,
         };
-        setup::build()?;
-        return cost::against(PAIRS, &[before, rest].concat(), Path::new(old));
+        let mut rest = arguments.iter();
+        while let Some(argument) = rest.next() {
+            match argument.as_str() {
+                "--baseline" => out.baseline = true,
+                "--pairs" => {
+                    let number = rest.next().and_then(|n| n.parse().ok());
+                    let enough = number.filter(|n| *n >= PAIRS);
+                    out.pairs = enough.ok_or(format!("--pairs wants a number from {PAIRS} on"))?;
+                }
+                "--against" => {
+                    let file = rest.next().ok_or(
+                        "--against needs another collector: a file libheadwater_collector.so",
+                    )?;
+                    out.against = Some(file.into());
+                }
+                row => out.rows.push(row.to_string()),
+            }
+        }
+        Ok(out)
     }
-    let keep = arguments.iter().any(|a| a == "--baseline");
-    let rows: Vec<String> = (arguments.iter().filter(|a| *a != "--baseline").cloned()).collect();
+}
+
+/// Measures rows of the table of what recording costs, or everything: `[--pairs N] [--baseline | --against FILE] [ROW…]`.
+pub fn command(arguments: &[String]) -> Done {
+    let asked = Asked::parse(arguments)?;
     setup::build()?;
-    if keep || !rows.is_empty() {
-        return cost::cost(PAIRS, &rows, keep);
+    if let Some(old) = &asked.against {
+        return cost::against(asked.pairs, &asked.rows, old);
+    }
+    let cost = cost::cost(asked.pairs, &asked.rows, asked.baseline);
+    if asked.baseline || !asked.rows.is_empty() {
+        return cost;
     }
     // What became worse is said at the end, behind everything else.
-    let cost = cost::cost(PAIRS, &[], false);
     figures()?;
     cost
 }
