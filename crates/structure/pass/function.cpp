@@ -27,7 +27,14 @@ struct Object {
   // Calls that may keep its address.
   std::vector<std::pair<CallBase *, unsigned>> keepers;
   DenseMap<BasicBlock *, std::vector<Writer>> writers; // each in the order of the block
-  std::set<int64_t> offsets;
+};
+
+// An instruction that may write through pointers: what these point into.
+struct Access {
+  Instruction *at;
+  SmallVector<Argument *, 2> parameters;
+  bool global = false;  // one that is not constant
+  bool outside = false; // a function that may write what it is not given
 };
 
 class OfFunction {
@@ -43,11 +50,16 @@ private:
   LoopInfo &li;
   const DataLayout &dl;
 
-  std::vector<Node> nodes;
+  std::deque<Node> nodes; // which are not moved when there are more
   std::vector<std::function<void()>> pending;
   DenseMap<const Value *, unsigned> values;
   DenseMap<const Loop *, unsigned> exits;
+  DenseMap<std::pair<Value *, int64_t>, unsigned> names;
   std::map<Value *, Object> objects;
+  // In the order of the code: what may write, and the calls that may write globals; found once for all objects.
+  bool looked = false;
+  std::vector<Access> accesses;
+  std::vector<CallBase *> writingCalls;
   // State of an object's byte before an instruction, and at the end of a block.
   std::map<std::tuple<Value *, Offset, Instruction *>, unsigned> states;
 
@@ -89,6 +101,7 @@ private:
   unsigned unknown(Reason r, const Instruction *at);
   Place placeOf(const DebugLoc &loc);
   unsigned nameOf(Value *v, int64_t offset);
+  unsigned findName(Value *v, int64_t offset);
   unsigned value(Value *v);
   unsigned address();
   unsigned only(Op op, uint64_t a, uint64_t c, Offset off);
@@ -102,6 +115,7 @@ private:
   const Control &inLoop(const Loop *l);
   std::pair<Value *, Offset> baseOf(Value *pointer);
   Object &object(Value *base);
+  void look();
   void collect(Object &o, Value *pointer, Offset off, SmallPtrSetImpl<Value *> &seen);
   bool mayReach(Instruction *a, Instruction *b);
   unsigned load(LoadInst *l);
@@ -127,11 +141,34 @@ public:
   Strings strings;
   SmallPtrSet<GlobalVariable *, 16> escaping;
 
+  unsigned file(const DIScope &scope);
+  unsigned scope(const DISubprogram &sub);
   unsigned symbol(const GlobalValue &g) { return strings.id(GlobalValue::dropLLVMManglingEscape(g.getName())); }
 
 private:
+  DenseMap<const DIScope *, unsigned> files;
+  DenseMap<const DISubprogram *, unsigned> scopes;
   void escapes(GlobalVariable &g);
 };
+
+// Number of the path of a scope's file.
+unsigned OfModule::file(const DIScope &scope) {
+  auto put = files.try_emplace(&scope, 0);
+  if (put.second) {
+    std::string path = scope.getFilename().str();
+    if (!path.empty() && path[0] != '/' && !scope.getDirectory().empty())
+      path = scope.getDirectory().str() + "/" + path;
+    put.first->second = strings.id(path);
+  }
+  return put.first->second;
+}
+
+unsigned OfModule::scope(const DISubprogram &sub) {
+  auto put = scopes.try_emplace(&sub, 0);
+  if (put.second)
+    put.first->second = strings.id(sub.getLinkageName().empty() ? sub.getName() : sub.getLinkageName());
+  return put.first->second;
+}
 
 OfFunction::OfFunction(OfModule &m, Function &f, DominatorTree &dt, LoopInfo &li)
     : m(m), f(f), dt(dt), li(li), dl(f.getParent()->getDataLayout()), control(f, dt) {
@@ -167,15 +204,11 @@ Place OfFunction::placeOf(const DebugLoc &loc) {
   if (!loc)
     return p;
   p.line = loc.getLine();
-  if (auto *scope = dyn_cast_or_null<DIScope>(loc.getScope())) {
-    std::string path = scope->getFilename().str();
-    if (!path.empty() && path[0] != '/' && !scope->getDirectory().empty())
-      path = scope->getDirectory().str() + "/" + path;
-    p.file = m.strings.id(path);
-  }
+  if (auto *scope = dyn_cast_or_null<DIScope>(loc.getScope()))
+    p.file = m.file(*scope);
   if (loc.getInlinedAt())
     if (auto *sub = getDISubprogram(loc.getScope()))
-      p.scope = m.strings.id(sub->getLinkageName().empty() ? sub->getName() : sub->getLinkageName());
+      p.scope = m.scope(*sub);
   return p;
 }
 
@@ -210,6 +243,11 @@ std::string withMember(StringRef name, const DIType *type, int64_t offset) {
 
 // The variable of the source that a value, or an object at an offset, belongs to.
 unsigned OfFunction::nameOf(Value *v, int64_t offset) {
+  auto put = names.try_emplace({v, offset}, 0);
+  return put.second ? put.first->second = findName(v, offset) : put.first->second;
+}
+
+unsigned OfFunction::findName(Value *v, int64_t offset) {
   if (auto *g = dyn_cast<GlobalVariable>(v)) {
     SmallVector<DIGlobalVariableExpression *, 1> all;
     g->getDebugInfo(all);

@@ -194,6 +194,50 @@ bool mayAlias(const Argument &a, const Argument &b) {
   return x && y ? x->getSizeInBits() == y->getSizeInBits() && x->getEncoding() == y->getEncoding() : of[0] == of[1];
 }
 
+// Finds what may write in this function. Each object asks for it: a walk over all code for each would be quadratic.
+void OfFunction::look() {
+  if (looked)
+    return;
+  looked = true;
+  for (auto &i : instructions(f)) {
+    auto *c = dyn_cast<CallBase>(&i);
+    auto *s = dyn_cast<StoreInst>(&i);
+    if (!(c || s) || (c && c->onlyReadsMemory()))
+      continue;
+    if (c && !isQuiet(*c))
+      writingCalls.push_back(c);
+    if (isIgnored(i))
+      continue;
+    Access access{&i, {}};
+    auto take = [&](Value *pointer) {
+      Value *base = baseOf(pointer).first;
+      if (auto *a = dyn_cast<Argument>(base))
+        access.parameters.push_back(a);
+      auto *g = dyn_cast<GlobalVariable>(base);
+      access.global |= g && !g->isConstant();
+    };
+    if (s)
+      take(s->getPointerOperand());
+    else
+      for (auto &a : c->args())
+        if (a->getType()->isPointerTy() && !c->onlyReadsMemory(c->getArgOperandNo(&a)))
+          take(a.get());
+    Function *callee = c ? calleeOf(*c) : nullptr;
+    access.outside = c && !isa<IntrinsicInst>(c) && !(callee && callee->isDeclaration() && isHarmless(callee->getName()));
+    if (!access.parameters.empty() || access.global || access.outside)
+      accesses.push_back(std::move(access));
+  }
+}
+
+// The object, with its writers in the order of the code.
+Object &sorted(Object &o) {
+  for (auto &block : o.writers)
+    std::stable_sort(block.second.begin(), block.second.end(), [](const auto &a, const auto &b) {
+      return a.at != b.at && a.at->comesBefore(b.at);
+    });
+  return o;
+}
+
 Object &OfFunction::object(Value *base) {
   auto put = objects.try_emplace(base);
   Object &o = put.first->second;
@@ -205,85 +249,60 @@ Object &OfFunction::object(Value *base) {
   collect(o, base, {At, 0}, seen);
   if (auto *g = dyn_cast<GlobalVariable>(base)) {
     o.escapes = m.escaping.count(g);
-    if (!g->isConstant())
-      for (auto &i : instructions(f)) {
-        auto *c = dyn_cast<CallBase>(&i);
-        if (!c || isQuiet(*c) || c->onlyReadsMemory() || c->doesNotAccessMemory())
-          continue;
-        auto &here = o.writers[i.getParent()];
-        bool given = false;
-        for (auto &w : here)
-          if (w.at == c)
-            given = w.barrier = true;
-        if (!given)
-          here.push_back({c, NoArgument, {Anywhere, 0}, 0, true});
-      }
+    if (g->isConstant())
+      return sorted(o);
+    look();
+    for (auto *c : writingCalls) {
+      auto &here = o.writers[c->getParent()];
+      bool given = false;
+      for (auto &w : here)
+        if (w.at == c)
+          given = w.barrier = true;
+      if (!given)
+        here.push_back({c, NoArgument, {Anywhere, 0}, 0, true});
+    }
     // A parameter may point to it; Fortran forbids to use both.
-    if (!g->isConstant() && !isFortran(f))
-      for (auto &i : instructions(f)) {
-        if (isIgnored(i))
-          continue;
+    if (!isFortran(f))
+      for (auto &access : accesses) {
         Argument *through = nullptr;
-        auto take = [&](Value *pointer) {
-          auto *a = dyn_cast<Argument>(baseOf(pointer).first);
-          if (a && !a->hasNoAliasAttr())
-            through = a;
-        };
-        if (auto *s = dyn_cast<StoreInst>(&i))
-          take(s->getPointerOperand());
-        else if (auto *c = dyn_cast<CallBase>(&i); c && !c->onlyReadsMemory())
-          for (auto &a : c->args())
-            if (a->getType()->isPointerTy() && !c->onlyReadsMemory(c->getArgOperandNo(&a)))
-              take(a.get());
-        auto &here = o.writers[i.getParent()];
-        if (through && none_of(here, [&](auto &w) { return w.at == &i; }))
-          here.push_back({&i, NoArgument, {Anywhere, 0}, 0, false, false, through});
+        for (auto *a : access.parameters)
+          through = a->hasNoAliasAttr() ? through : a;
+        if (!through)
+          continue;
+        auto &here = o.writers[access.at->getParent()];
+        if (none_of(here, [&](auto &w) { return w.at == access.at; }))
+          here.push_back({access.at, NoArgument, {Anywhere, 0}, 0, false, false, through});
       }
   }
   if (auto *own = dyn_cast<Argument>(base)) {
-    Argument *through = nullptr;
-    bool elsewhere = false;
-    auto aliases = [&](Value *pointer) {
-      Value *base = baseOf(pointer).first;
-      auto *other = dyn_cast<Argument>(base);
-      if (other && other != own && mayAlias(*own, *other))
-        through = other;
-      auto *g = dyn_cast<GlobalVariable>(base);
-      elsewhere |= g && !g->isConstant();
-    };
-    bool free = own->hasNoAliasAttr() || isFortran(f);
-    for (auto &i : instructions(f)) {
-      if (free || isIgnored(i))
-        continue;
-      through = nullptr, elsewhere = false;
-      if (auto *s = dyn_cast<StoreInst>(&i)) {
-        aliases(s->getPointerOperand());
-      } else if (auto *c = dyn_cast<CallBase>(&i); c && !c->onlyReadsMemory()) {
-        for (auto &a : c->args())
-          if (a->getType()->isPointerTy() && !c->onlyReadsMemory(c->getArgOperandNo(&a)))
-            aliases(a.get());
-        Function *callee = calleeOf(*c);
-        elsewhere |= !isa<IntrinsicInst>(c) && !(callee && callee->isDeclaration() && isHarmless(callee->getName()));
+    DenseMap<const Argument *, bool> aliases;
+    if (own->hasNoAliasAttr() || isFortran(f))
+      return sorted(o);
+    look();
+    for (auto &access : accesses) {
+      Argument *through = nullptr;
+      for (auto *other : access.parameters) {
+        auto put = aliases.try_emplace(other, false);
+        if (put.second)
+          put.first->second = other != own && mayAlias(*own, *other);
+        through = put.first->second ? other : through;
       }
+      bool elsewhere = access.global || access.outside;
       if (!through && !elsewhere)
         continue;
-      auto &here = o.writers[i.getParent()];
+      auto &here = o.writers[access.at->getParent()];
       bool known = false;
       for (auto &w : here)
-        if (w.at == &i) {
+        if (w.at == access.at) {
           w.elsewhere |= elsewhere;
           w.through = w.through ? w.through : through;
           known = true;
         }
       if (!known)
-        here.push_back({&i, NoArgument, {Anywhere, 0}, 0, false, through != nullptr, through, elsewhere});
+        here.push_back({access.at, NoArgument, {Anywhere, 0}, 0, false, through != nullptr, through, elsewhere});
     }
   }
-  for (auto &block : o.writers)
-    std::stable_sort(block.second.begin(), block.second.end(), [](const auto &a, const auto &b) {
-      return a.at != b.at && a.at->comesBefore(b.at);
-    });
-  return o;
+  return sorted(o);
 }
 
 } // namespace

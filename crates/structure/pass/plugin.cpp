@@ -10,6 +10,24 @@ uint32_t checksum(StringRef bytes) {
   return h;
 }
 
+// Appends bytes as an assembler reads them in a string. A byte that is no text becomes an octal number; if no digit follows,
+// it needs no zeros in front.
+void appendEscaped(std::string &text, StringRef bytes) {
+  for (size_t i = 0; i < bytes.size(); i++) {
+    unsigned char c = bytes[i];
+    if (c >= ' ' && c < 127 && c != '"' && c != '\\') {
+      text += char(c);
+      continue;
+    }
+    char next = i + 1 < bytes.size() ? bytes[i + 1] : 0;
+    bool all = next >= '0' && next <= '9';
+    char escaped[4] = {'\\', char('0' + (c >> 6)), char('0' + ((c >> 3) & 7)), char('0' + (c & 7))};
+    unsigned skipped = all || c >= 64 ? 0 : c >= 8 ? 1 : 2;
+    text += '\\';
+    text.append(escaped + 1 + skipped, 3 - skipped);
+  }
+}
+
 struct HeadwaterPass : PassInfoMixin<HeadwaterPass> {
   PreservedAnalyses run(Module &m, ModuleAnalysisManager &mam) {
     // What runs on the host of the formats that the reader knows; a device's module is left as it is.
@@ -29,18 +47,10 @@ struct HeadwaterPass : PassInfoMixin<HeadwaterPass> {
     word(checksum(payload));
     record += payload;
     std::string text = ".pushsection .headwater.psg,\"\",@progbits\n";
-    static const char digits[] = "01234567";
     text.reserve(3 * record.size() + 128);
     for (size_t at = 0; at < record.size(); at += 4096) {
       text += ".ascii \"";
-      for (unsigned char c : StringRef(record).substr(at, 4096)) {
-        if (c >= ' ' && c < 127 && c != '"' && c != '\\') {
-          text += char(c);
-          continue;
-        }
-        text += '\\';
-        text += digits[c >> 6], text += digits[(c >> 3) & 7], text += digits[c & 7];
-      }
+      appendEscaped(text, StringRef(record).substr(at, 4096));
       text += "\"\n";
     }
     text += ".popsection";

@@ -4,7 +4,7 @@
 // It is C++ because a plugin has to be built against the headers of the very LLVM that loads it, and these are C++;
 // the users who have clang have them. It knows nothing of MPI: which argument of a call is a rank or a message is
 // decided by the reader (src/compiler), which has the table of MPI functions. Nothing of the module is changed but
-// one directive of module-level assembly. docs/COMPILER.md describes the record.
+// one directive of module-level assembly. The layout of the record is that which src/compiler/reading.rs reads.
 //
 // One walk per question would be quadratic. So each value, and each state of memory that somebody asks for, becomes
 // one node of a graph of dependences; the reader follows its edges, across translation units.
@@ -36,17 +36,17 @@
 #include "llvm/Passes/PassPlugin.h"
 #endif
 #include "llvm/Support/TargetSelect.h"
+#include <deque>
 #include <functional>
 #include <map>
-#include <set>
 #include <tuple>
 
 using namespace llvm;
 
 namespace {
 
-// Of the record: changes whenever its layout or meaning does. src/compiler/record.rs has the same number.
-constexpr unsigned Version = 3;
+// Of the record: changes whenever its layout or meaning does. src/compiler/reading.rs has the same number.
+constexpr unsigned Version = 4;
 // Functions with more nodes than this are not followed further.
 constexpr size_t MostNodes = 1 << 16;
 // Blocks that one question about memory may visit.
@@ -58,6 +58,20 @@ constexpr size_t MostAfter = 2048;
 
 enum Op : unsigned { Const, Mix, Param, Entry, Global, Result, Out, StoreTo, Unknown, Kept, Open, Points, MayPoint, Inner, MayAlias, After };
 enum Reason : unsigned { Escapes, ThroughPointer, TooLarge, Copied, Other };
+// Of a node: its op, and which of its fields follow.
+constexpr unsigned OpBits = 4;
+static_assert(After < 1 << OpBits, "an op does not fit");
+enum Field : unsigned {
+  HasOperands = 1 << OpBits,
+  HasLine = 2 << OpBits,
+  SameFile = 4 << OpBits, // that of the last node that has one
+  OtherFile = 8 << OpBits,
+  HasName = 16 << OpBits,
+  HasA = 32 << OpBits,
+  HasC = 64 << OpBits,
+  HasOffset = 128 << OpBits,
+  HasAlternatives = 256 << OpBits
+};
 enum Mode : unsigned { At, Asked, Anywhere };
 enum VertexKind : unsigned { LoopVertex, BranchVertex, CallVertex };
 

@@ -125,19 +125,32 @@ void OfFunction::write(Bytes &b) {
   b.u(1 + blocks + loops + branches + calls.size());
   b.u(f.arg_size());
   b.u(order.size());
+  unsigned file = 0;
   for (unsigned i : order) {
     Node &n = nodes[i];
-    b.u(n.op);
-    b.u(n.name);
-    b.u(n.file);
-    b.u(n.line);
-    b.u(n.a);
-    b.u(n.c);
-    offset(n.off);
-    b.u(n.alternatives);
-    b.u(n.operands.size());
+    bool at = n.off.mode != At || n.off.at;
+    b.u(n.op | (n.operands.empty() ? 0 : HasOperands) | (n.line ? HasLine : 0) |
+        (!n.file ? 0 : n.file == file ? SameFile : OtherFile) | (n.name ? HasName : 0) | (n.a ? HasA : 0) |
+        (n.c ? HasC : 0) | (at ? HasOffset : 0) | (n.alternatives ? HasAlternatives : 0));
+    if (n.line)
+      b.u(n.line);
+    if (n.file && n.file != file)
+      b.u(file = n.file);
+    if (n.name)
+      b.u(n.name);
+    if (n.a)
+      b.u(n.a);
+    if (n.c)
+      b.u(n.c);
+    if (at)
+      offset(n.off);
+    if (n.alternatives)
+      b.u(n.alternatives);
+    if (!n.operands.empty())
+      b.u(n.operands.size());
+    // Most are near.
     for (unsigned o : n.operands)
-      b.u(id(o));
+      b.s(int64_t(number[i]) - int64_t(id(o)));
   }
   b.u(vertices.size());
   for (auto &v : vertices) {

@@ -1,18 +1,20 @@
-//! Calls of MPI that the compiler merged after the plugin: equal calls of several branches become one, which then has no
-//! line. The record still has the lines that it stands for.
+//! Calls of MPI that the compiler merged after the plugin had seen them. Equal calls of several branches become one call, and
+//! this has no line. The record still has the lines of all of them.
 
 use super::matching::{Key, KeyKind, binary_key, compiler_key};
 use super::program::{FunctionId, Program};
+use super::record::Kind;
 use headwater_model::psg::{Function, ModuleStructure};
+use rustc_hash::FxHashSet;
 use std::collections::BTreeMap;
 
-/// Calls of one function of MPI in one function: each that has no line stands for one or several that have.
+/// The calls of one function of MPI that the compiler merged in one function of the program.
 pub struct Merged {
     /// The function of MPI.
     pub callee: String,
-    /// Those of the machine code, which have no line.
+    /// The calls that are left in the machine code, without a line.
     pub vertices: Vec<u32>,
-    /// The file and lines of those of the compiler that are left: the machine code has no call there.
+    /// The file and the lines where the record has calls, and the machine code has none.
     pub file: String,
     pub lines: Vec<u32>,
 }
@@ -33,7 +35,7 @@ impl Merged {
 struct Calls {
     without_line: Vec<u32>,
     /// Places that the compiler has.
-    places: Vec<(String, u32)>,
+    places: FxHashSet<(String, u32)>,
     /// Those that it has alone.
     alone: Vec<(String, u32)>,
     /// Whether the compiler has one without a line, too, or one twice.
@@ -55,21 +57,21 @@ pub fn merged(
     let of_machine: Vec<(u32, Key)> = vertices
         .filter_map(|v| Some((v, binary_key(structure, function, v).filter(is_mpi)?)))
         .collect();
+    let places: FxHashSet<&Key> = of_machine.iter().map(|(_, key)| key).collect();
     let mut by_callee: BTreeMap<&str, Calls> = BTreeMap::new();
     for (vertex, key) in of_machine.iter().filter(|(_, k)| k.line == 0) {
         let calls = by_callee.entry(&key.callee).or_default();
         calls.without_line.push(*vertex);
     }
     let of_compiler = program.function(id).map_or(&[][..], |f| &f.vertices);
-    for v in of_compiler {
+    for v in of_compiler.iter().filter(|v| v.kind == Kind::Call) {
         let key = compiler_key(program, id, v);
         let Some(calls) = by_callee.get_mut(key.callee.as_str()) else {
             continue;
         };
-        let place = (key.file.clone(), key.line);
-        calls.is_unclear |= key.line == 0 || calls.places.contains(&place);
-        calls.places.push(place);
-        if !of_machine.iter().any(|(_, k)| *k == key) {
+        let is_new = calls.places.insert((key.file.clone(), key.line));
+        calls.is_unclear |= key.line == 0 || !is_new;
+        if !places.contains(&key) {
             calls.alone.push((key.file, key.line));
         }
     }

@@ -1,9 +1,10 @@
 //! The second front end: structure from the compiler, with what loops and branches depend on (ScalAna, section III-A).
 //!
 //! The plugin (`pass`) writes a record for each translation unit, and linking joins them. The way:
-//! `record` (bytes) → `program` (units joined by symbols) → `follow` (a value back to its origins, with the `meaning` of
-//! MPI calls) → `loops`, `matching`, `merged` (vertices of machine code that the compiler has too) → `attach`, `compare`. The vertices
-//! stay those of the machine code, because that is what runs; the compiler adds why they run as often as they do.
+//! `reading` (bytes to a `record`) → `program` (units joined by symbols) → `follow` (a value back to its origins, with the
+//! `meaning` of MPI calls) → `loops`, `matching`, `merged` (vertices of machine code that the compiler has too) →
+//! `attach`, `compare`. The vertices stay those of the machine code, because that is what runs; the compiler adds why
+//! they run as often as they do.
 
 mod attach;
 mod compare;
@@ -13,6 +14,7 @@ mod matching;
 mod meaning;
 mod merged;
 mod program;
+mod reading;
 mod record;
 
 pub use attach::attach;
@@ -29,25 +31,25 @@ const SECTION: &str = ".headwater.psg";
 fn records(image: &Image<'_>) -> Option<(Vec<Record>, Vec<String>)> {
     let section = image.file.section_by_name(SECTION)?;
     // What it says of its size is checked before it is unpacked, and what comes out is no longer.
-    let long = |size: u64| size > record::LONGEST as u64;
+    let long = |size: u64| size > reading::LONGEST as u64;
     let unpacked = section.compressed_data().map_or(0, |d| d.uncompressed_size);
     if long(section.size()) || long(unpacked) {
         return Some((Vec::new(), vec!["too long to be one".to_string()]));
     }
     match section.uncompressed_data() {
-        Ok(bytes) => Some(record::read(&bytes)),
+        Ok(bytes) => Some(reading::read(&bytes)),
         Err(_) => Some((Vec::new(), vec!["cut short".to_string()])),
     }
 }
 
 /// A record with a header that fits its body; for tests with damaged bodies.
 pub fn framed(body: &[u8]) -> Vec<u8> {
-    record::framed(record::VERSION, body)
+    reading::framed(reading::VERSION, body)
 }
 
 /// Reads a section of any bytes and follows all that is in it; for tests with damaged ones.
 pub fn read_section(bytes: &[u8]) -> usize {
-    let (records, _) = record::read(bytes);
+    let (records, _) = reading::read(bytes);
     let exported = rustc_hash::FxHashSet::default();
     let program = program::Program::new(&records, false, &exported);
     let mut found = 0;

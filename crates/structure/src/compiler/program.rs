@@ -282,8 +282,8 @@ impl<'a> Program<'a> {
         self.budget.get() == 0 || changing.functions.contains(&function)
     }
 
-    /// Whether any call of MPI may write a global variable whose writers are known, through a function that it was given: by
-    /// the program, or by a library that the program gave it to.
+    /// Whether any call of MPI may write a global variable whose writers are known. MPI may call functions of the program that
+    /// it was given, by the program itself or by a library.
     pub fn may_be_written_by_mpi(&self, global: (u32, u32)) -> bool {
         self.changing(global).has_unseen_callers
     }
