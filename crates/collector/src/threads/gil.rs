@@ -82,6 +82,8 @@ impl Drop for Counted {
 pub fn wait(t: &mut Thread, from: Caller, condition: u64, call: impl FnOnce() -> i64) -> i64 {
     let now = clock::now();
     let pending = std::mem::replace(&mut t.gil, Pending::NONE);
+    // A thread that gets the lock at last and waits again at once, at another line, counts at the old line: the interpreter's
+    // stack is the same then.
     let (since, ctx) = match pending.goes_on(from, now) {
         true => (pending.since, pending.ctx),
         false => {
