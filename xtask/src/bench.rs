@@ -56,6 +56,9 @@ impl Asked {
                 row => out.rows.push(row.to_string()),
             }
         }
+        if out.baseline && out.against.is_some() {
+            return Err("--baseline writes down one collector; --against compares two".into());
+        }
         Ok(out)
     }
 }

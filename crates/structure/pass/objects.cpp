@@ -204,7 +204,8 @@ void OfFunction::look() {
     auto *s = dyn_cast<StoreInst>(&i);
     if (!(c || s) || (c && c->onlyReadsMemory()))
       continue;
-    if (c && !isQuiet(*c))
+    bool quiet = !c || isQuiet(*c);
+    if (!quiet)
       writingCalls.push_back(c);
     if (isIgnored(i))
       continue;
@@ -222,8 +223,8 @@ void OfFunction::look() {
       for (auto &a : c->args())
         if (a->getType()->isPointerTy() && !c->onlyReadsMemory(c->getArgOperandNo(&a)))
           take(a.get());
-    Function *callee = c ? calleeOf(*c) : nullptr;
-    access.outside = c && !isa<IntrinsicInst>(c) && !(callee && callee->isDeclaration() && isHarmless(callee->getName()));
+    // Where a parameter points to, assembly may write as well.
+    access.outside = !quiet || (c && c->isInlineAsm());
     if (!access.parameters.empty() || access.global || access.outside)
       accesses.push_back(std::move(access));
   }

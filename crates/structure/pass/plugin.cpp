@@ -21,10 +21,10 @@ void appendEscaped(std::string &text, StringRef bytes) {
     }
     char next = i + 1 < bytes.size() ? bytes[i + 1] : 0;
     bool all = next >= '0' && next <= '9';
-    char escaped[4] = {'\\', char('0' + (c >> 6)), char('0' + ((c >> 3) & 7)), char('0' + (c & 7))};
+    char digits[] = {char('0' + (c >> 6)), char('0' + ((c >> 3) & 7)), char('0' + (c & 7))};
     unsigned skipped = all || c >= 64 ? 0 : c >= 8 ? 1 : 2;
     text += '\\';
-    text.append(escaped + 1 + skipped, 3 - skipped);
+    text.append(digits + skipped, 3 - skipped);
   }
 }
 

@@ -113,9 +113,9 @@ void OfFunction::write(Bytes &b) {
       order.push_back(i);
     }
   auto id = [&](unsigned n) { return number[to[n]]; };
-  auto offset = [&](Offset o) {
-    b.u(o.mode);
-    b.s(o.at);
+  auto offset = [](Bytes &to, Offset o) {
+    to.u(o.mode);
+    to.s(o.at);
   };
   auto *sub = f.getSubprogram();
   b.u(m.symbol(f));
@@ -128,29 +128,30 @@ void OfFunction::write(Bytes &b) {
   unsigned file = 0;
   for (unsigned i : order) {
     Node &n = nodes[i];
-    bool at = n.off.mode != At || n.off.at;
-    b.u(n.op | (n.operands.empty() ? 0 : HasOperands) | (n.line ? HasLine : 0) |
-        (!n.file ? 0 : n.file == file ? SameFile : OtherFile) | (n.name ? HasName : 0) | (n.a ? HasA : 0) |
-        (n.c ? HasC : 0) | (at ? HasOffset : 0) | (n.alternatives ? HasAlternatives : 0));
-    if (n.line)
-      b.u(n.line);
-    if (n.file && n.file != file)
-      b.u(file = n.file);
-    if (n.name)
-      b.u(n.name);
-    if (n.a)
-      b.u(n.a);
-    if (n.c)
-      b.u(n.c);
-    if (at)
-      offset(n.off);
-    if (n.alternatives)
-      b.u(n.alternatives);
-    if (!n.operands.empty())
-      b.u(n.operands.size());
+    unsigned fields = n.op;
+    Bytes rest;
+    auto field = [&](Field which, uint64_t value) {
+      if (value)
+        fields |= which, rest.u(value);
+    };
+    field(HasLine, n.line);
+    if (n.file && n.file == file)
+      fields |= SameFile;
+    else
+      field(OtherFile, n.file);
+    file = n.file ? n.file : file;
+    field(HasName, n.name);
+    field(HasA, n.a);
+    field(HasC, n.c);
+    if (n.off.mode != At || n.off.at)
+      fields |= HasOffset, offset(rest, n.off);
+    field(HasAlternatives, n.alternatives);
+    field(HasOperands, n.operands.size());
     // Most are near.
     for (unsigned o : n.operands)
-      b.s(int64_t(number[i]) - int64_t(id(o)));
+      rest.s(int64_t(number[i]) - int64_t(id(o)));
+    b.u(fields);
+    b.out += rest.out;
   }
   b.u(vertices.size());
   for (auto &v : vertices) {
@@ -177,7 +178,7 @@ void OfFunction::write(Bytes &b) {
       b.u(id(c.contents[k]));
       b.u(std::get<0>(c.bases[k]));
       b.u(std::get<1>(c.bases[k]));
-      offset(std::get<2>(c.bases[k]));
+      offset(b, std::get<2>(c.bases[k]));
     }
   }
   b.u(id(result));

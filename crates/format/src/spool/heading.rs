@@ -216,11 +216,10 @@ fn wall_ns(h: &FileHeader, threads: &[ThreadRow]) -> (u64, u64) {
 
 /// Texts that each end with NUL, some of which may be empty, in a field that is filled up with NUL.
 fn texts(bytes: &[u8]) -> Vec<String> {
-    let end = bytes
-        .iter()
-        .rposition(|b| *b != 0)
-        .map_or(0, |last| last + 1);
-    let own = bytes[..end].split(|b| *b == 0).filter(|_| end > 0);
+    let Some(last) = bytes.iter().rposition(|b| *b != 0) else {
+        return Vec::new();
+    };
+    let own = bytes[..=last].split(|b| *b == 0);
     own.map(|t| String::from_utf8_lossy(t).into_owned())
         .collect()
 }

@@ -57,7 +57,7 @@ pub fn merged(
     let of_machine: Vec<(u32, Key)> = vertices
         .filter_map(|v| Some((v, binary_key(structure, function, v).filter(is_mpi)?)))
         .collect();
-    let places: FxHashSet<&Key> = of_machine.iter().map(|(_, key)| key).collect();
+    let in_machine_code: FxHashSet<&Key> = of_machine.iter().map(|(_, key)| key).collect();
     let mut by_callee: BTreeMap<&str, Calls> = BTreeMap::new();
     for (vertex, key) in of_machine.iter().filter(|(_, k)| k.line == 0) {
         let calls = by_callee.entry(&key.callee).or_default();
@@ -71,7 +71,7 @@ pub fn merged(
         };
         let is_new = calls.places.insert((key.file.clone(), key.line));
         calls.is_unclear |= key.line == 0 || !is_new;
-        if !places.contains(&key) {
+        if !in_machine_code.contains(&key) {
             calls.alone.push((key.file, key.line));
         }
     }

@@ -93,7 +93,7 @@ pub fn read(section: &[u8]) -> (Vec<Record>, Vec<String>) {
                 Some(record) => records.push(record),
                 None if reader.nodes == 0 => {
                     problems.push(format!(
-                        "has more than {MOST_NODES} values, which are not used"
+                        "has more than {MOST_NODES} values: those of further records are not used"
                     ));
                 }
                 None => problems.push("damaged: a record does not fit together".to_string()),
