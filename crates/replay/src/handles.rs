@@ -2,7 +2,7 @@
 
 use crate::library::Mpi;
 use headwater_mpi_abi::Kind;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// All handles that the replay has.
 #[derive(Debug)]
@@ -10,6 +10,8 @@ pub struct Handles<'a> {
     mpi: &'a Mpi,
     /// Each in a place that stays where it is: a call that does not block may write it later.
     made: FxHashMap<(Kind, i64), Box<[u64; 1]>>,
+    /// Those that calls are about to make: the library may have written the handle, but nothing may use it yet.
+    begun: FxHashSet<(Kind, i64)>,
 }
 
 impl<'a> Handles<'a> {
@@ -18,6 +20,7 @@ impl<'a> Handles<'a> {
         Self {
             mpi,
             made: FxHashMap::default(),
+            begun: FxHashSet::default(),
         }
     }
 
@@ -55,9 +58,10 @@ impl<'a> Handles<'a> {
         self.mpi.predefined(kind, number)
     }
 
-    /// Whether a call has made a handle with this number, and has returned.
+    /// Whether calls have made a handle with this number, and have returned.
     pub fn has(&self, kind: Kind, number: i64) -> bool {
         let place = self.made.get(&(kind, number));
+        let place = place.filter(|_| !self.begun.contains(&(kind, number)));
         place.is_some_and(|place| self.stored(kind, place[0]) != self.null(kind))
     }
 
@@ -68,6 +72,18 @@ impl<'a> Handles<'a> {
         place.or_insert_with(|| Box::new([null])).as_mut()
     }
 
+    /// A call begins that makes what has this number from now on. Returns the place for its handle.
+    pub fn begin(&mut self, kind: Kind, number: i64) -> &mut [u64] {
+        self.remove(kind, number);
+        self.begun.insert((kind, number));
+        self.place(kind, number)
+    }
+
+    /// It is made.
+    pub fn finish(&mut self, kind: Kind, number: i64) {
+        self.begun.remove(&(kind, number));
+    }
+
     /// Something has this number from now on.
     pub fn set(&mut self, kind: Kind, number: i64, handle: u64) {
         self.made.insert((kind, number), Box::new([handle]));
@@ -76,5 +92,6 @@ impl<'a> Handles<'a> {
     /// What had this number exists no longer.
     pub fn remove(&mut self, kind: Kind, number: i64) {
         self.made.remove(&(kind, number));
+        self.begun.remove(&(kind, number));
     }
 }

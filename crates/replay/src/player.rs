@@ -298,8 +298,7 @@ impl<'a> Player<'a> {
             Form::Handle => self.handle(shared, kind, number)?,
             // The library may write it later, if the call does not block.
             Form::Pointed if field.kind == Kind::NewComm && number >= FIRST_COMM => {
-                shared.handles.remove(kind, number);
-                address(shared.handles.place(kind, number))
+                address(shared.handles.begin(kind, number))
             }
             Form::Pointed => {
                 let word = match field.kind.is_new() {
@@ -464,6 +463,7 @@ impl<'a> Player<'a> {
         let name = plan.function.name;
         if kind == Kind::Comm {
             if number >= FIRST_COMM {
+                shared.made_comm(plan, values, number);
                 let of = plan.comm.and_then(|i| values.get(i)).map(Value::number);
                 shared.sizes.made_comm(number, name, of);
             }
@@ -495,6 +495,7 @@ impl<'a> Player<'a> {
         if may && number != NULL && shared.handles.stored(kind, word) == shared.handles.null(kind) {
             shared.handles.remove(kind, number);
             if kind == Kind::Request {
+                shared.completed(number);
                 self.ends(number);
             }
         }

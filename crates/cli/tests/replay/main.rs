@@ -14,6 +14,7 @@ use support::{built, collector, headwater, said};
 
 const CALLS: &str = include_str!("calls.c");
 const THREADS: &str = include_str!("threads.c");
+const LATE: &str = include_str!("late.c");
 
 /// The collector that records; a built one may be named.
 fn recorder() -> PathBuf {
@@ -45,9 +46,20 @@ fn mpirun(dir: &Path, ranks: u32, words: &[&str]) -> Command {
 
 /// Runs `words` with the collector loaded, and returns the directory with the trace, and what was printed.
 fn traced(dir: &Path, name: &str, ranks: u32, words: &[&str]) -> (PathBuf, Output) {
+    traced_with(dir, name, ranks, words, "")
+}
+
+/// The same with `libraries` loaded, too: paths with a colon before each.
+fn traced_with(
+    dir: &Path,
+    name: &str,
+    ranks: u32,
+    words: &[&str],
+    libraries: &str,
+) -> (PathBuf, Output) {
     let spool = dir.join(name);
     std::fs::create_dir_all(&spool).expect("makes a directory");
-    let preload = format!("LD_PRELOAD={}", recorder().display());
+    let preload = format!("LD_PRELOAD={}{libraries}", recorder().display());
     let all = [&["env", &preload], words].concat();
     let mut command = mpirun(dir, ranks, &all);
     command
@@ -64,13 +76,25 @@ fn read(dir: &Path) -> Trace {
 
 /// Holds that the trace of a replay of a program's trace has the same calls with the same parameters.
 fn assert_fixed_point(dir: &Path, program: &Path, ranks: u32, arguments: &[&str]) {
+    assert_fixed_point_with(dir, program, ranks, arguments, "");
+}
+
+/// The same with `libraries` loaded into the replay.
+fn assert_fixed_point_with(
+    dir: &Path,
+    program: &Path,
+    ranks: u32,
+    arguments: &[&str],
+    libraries: &str,
+) {
     let name = program.file_name().expect("a name").to_string_lossy();
     let words = [&[program.to_str().expect("a path")], arguments].concat();
     let (first, _) = traced(dir, &format!("{name}.first"), ranks, &words);
     let trace = first.to_str().expect("a path");
     let command = env!("CARGO_BIN_EXE_headwater");
     let words = [command, "replay", "--compute", "none", trace];
-    let (second, out) = traced(dir, &format!("{name}.second"), ranks, &words);
+    let second = format!("{name}.second");
+    let (second, out) = traced_with(dir, &second, ranks, &words, libraries);
     let text = String::from_utf8_lossy(&out.stdout);
     assert!(
         text.contains("replayed ") && text.contains("run time "),
@@ -120,6 +144,21 @@ fn threads_that_call_mpi_are_threads_again() {
     assert!(out.status.success(), "{}", said(&out));
     let words = ["rank 0", "collectives", "order between threads"];
     assert_refused(replayed("in-turn"), &words);
+}
+
+#[test]
+fn a_thread_uses_a_communicator_once_the_call_that_makes_it_has_returned() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let dir = dir.path();
+    let Some(program) = built("mpicc.openmpi", dir, "threads", THREADS, &["-pthread"]) else {
+        return;
+    };
+    let shared = &["-shared", "-fPIC"];
+    let late = built("mpicc.openmpi", dir, "late.so", LATE, shared).expect("a library");
+    let late = format!(":{}", late.display());
+    for how in [&[][..], &["without-blocking"]] {
+        assert_fixed_point_with(dir, &program, 2, how, &late);
+    }
 }
 
 /// The trace of two ranks of `mixed`, recorded with Open MPI.

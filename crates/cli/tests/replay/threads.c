@@ -1,12 +1,13 @@
-/* Threads that call MPI. Ranks: two or more. With "own", each thread makes its datatype. With "in-turn", threads call
- * collectives on the same communicator, the order of which a trace does not have. */
+/* Threads that call MPI. Ranks: two or more. With "own", each thread makes its datatype. With "without-blocking",
+ * communicators are made so. With "in-turn", threads call collectives on the same communicator, the order of which a
+ * trace does not have. */
 #include <mpi.h>
 #include <pthread.h>
 #include <string.h>
 
 enum { THREADS = 3, COUNT = 64, ROUNDS = 50 };
 
-static int rank, size, own;
+static int rank, size, own, idup;
 static MPI_Datatype types[THREADS];
 static MPI_Comm comm[THREADS];
 static MPI_Request from_main;
@@ -40,6 +41,16 @@ static void *work(void *argument) {
     return 0;
 }
 
+static void make_comm(MPI_Comm *made) {
+    if (!idup) {
+        MPI_Comm_dup(MPI_COMM_WORLD, made);
+        return;
+    }
+    MPI_Request request;
+    MPI_Comm_idup(MPI_COMM_WORLD, made, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+}
+
 static void *wait(void *argument) {
     MPI_Barrier(MPI_COMM_WORLD);
     return argument;
@@ -52,7 +63,8 @@ int main(int argc, char **argv) {
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     own = argc > 1 && !strcmp(argv[1], "own");
-    if (argc > 1 && !own) {
+    idup = argc > 1 && !strcmp(argv[1], "without-blocking");
+    if (argc > 1 && !own && !idup) {
         for (int i = 0; i < 2; i++) {
             pthread_create(&thread[i], 0, wait, 0);
             pthread_join(thread[i], 0);
@@ -63,7 +75,7 @@ int main(int argc, char **argv) {
         types[i] = make_type(i);
     for (int round = 0; round < 2; round++) {
         for (int i = 0; i < THREADS; i++)
-            MPI_Comm_dup(MPI_COMM_WORLD, &comm[i]);
+            make_comm(&comm[i]);
         /* Another thread completes this one. */
         MPI_Irecv(in, 4, MPI_DOUBLE, MPI_ANY_SOURCE, 9, comm[0], &from_main);
         MPI_Send(out, 4, MPI_DOUBLE, (rank + 1) % size, 9, comm[0]);

@@ -9,6 +9,7 @@ use crate::plan::Plan;
 use crate::resolve::Value;
 use crate::sizes::Sizes;
 use crate::threads::{COMMIT, Sharing, What, handles};
+use headwater_mpi_abi::constants::NULL;
 use headwater_mpi_abi::{FUNCTIONS, Kind, id_of};
 use headwater_trace::trace::Trace;
 use rustc_hash::FxHashMap;
@@ -28,6 +29,8 @@ pub struct Common<'a> {
 #[derive(Debug)]
 pub(super) struct Shared<'a> {
     pub handles: Handles<'a>,
+    /// Communicators that are being made without blocking, by request.
+    begun: FxHashMap<i64, i64>,
     pub sizes: Sizes,
     /// Lists of calls that may be started again at any time.
     pub persistent: Vec<Vec<u64>>,
@@ -116,6 +119,7 @@ impl<'a> Common<'a> {
         let has_files = functions.any(|f| f.is_about_files());
         let state = Shared {
             handles: Handles::new(mpi),
+            begun: FxHashMap::default(),
             sizes: Sizes::default(),
             persistent: Vec::new(),
             windows: FxHashMap::default(),
@@ -168,6 +172,24 @@ const LONGEST: Duration = Duration::from_secs(1);
 type Part = (usize, Kind, i64, What);
 
 impl Shared<'_> {
+    /// A call that makes a communicator has returned: others may use it now, or once the call's request is completed.
+    pub fn made_comm(&mut self, plan: &Plan, values: &[Value], number: i64) {
+        let request = plan.position(Kind::NewRequest).and_then(|i| values.get(i));
+        match request.map_or(NULL, Value::number) {
+            NULL => self.handles.finish(Kind::Comm, number),
+            request => {
+                self.begun.insert(request, number);
+            }
+        }
+    }
+
+    /// A request is completed.
+    pub fn completed(&mut self, request: i64) {
+        if let Some(comm) = self.begun.remove(&request) {
+            self.handles.finish(Kind::Comm, comm);
+        }
+    }
+
     /// Whether a thread, the `at`-th one, may do it now.
     fn may(&self, at: usize, (number, kind, handle, what): Part) -> bool {
         let is_there = self.handles.has(kind, handle);
