@@ -1,6 +1,7 @@
 #!/bin/bash
 # A compiler for the bench: headwater cc, cxx or fc, by the name that this file is called by. Of one object in twelve the
-# time is measured too, with the plugin and without, in turn: user seconds go to the file $HW_TIMES.
+# time is measured too, without the plugin and with it, in turn: user and system seconds go to the file $HW_TIMES. Only
+# their sum is exact, as some systems divide it by ticks.
 language=${0##*/}
 source=
 compiles=
@@ -18,10 +19,10 @@ if [ -n "$HW_TIMES" ] && [ -n "$compiles" ] && [ -n "$source" ] && [ $((${sum%% 
     OMPI_CC=clang-$HEADWATER_LLVM OMPI_CXX=clang++-$HEADWATER_LLVM OMPI_FC=flang-new-$HEADWATER_LLVM \
       "mpi${language/fc/f90}" "$@" -o "$other"
   }
-  TIMEFORMAT=%U
+  TIMEFORMAT='%U %S'
   seconds() { { time "$@" >/dev/null 2>&1; } 2>&1; }
   line=$name
-  for turn in 1 2 3; do
+  for turn in 1 2 3 4 5 6 7; do
     line="$line $(seconds plain "$@") $(seconds "$HEADWATER" "$language" "$@" -o "$other")"
   done
   rm -f "$other"

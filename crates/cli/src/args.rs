@@ -1,15 +1,18 @@
 //! The command line, defined once: parsing, help, man page and completions come from here.
 
+mod numbers;
 mod shown;
+mod traces;
 
 pub use shown::{Kind, Printed, ViewArgs};
+pub use traces::{CalibrateArgs, Computing, ReplayArgs, ShowArgs, SimulateArgs};
 
 use crate::network::Wanted as WantedNetwork;
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Args as ClapArgs, CommandFactory, Parser, Subcommand, ValueEnum};
 use headwater_model::RankSet;
 use headwater_trace::likeness::Range;
-use std::ops::RangeInclusive;
+use numbers::{count, ranks, ratio, sampling_hz, share, threads};
 use std::path::PathBuf;
 
 /// Finds where a parallel program's scaling loss comes from, and follows it to the line that causes it.
@@ -523,74 +526,6 @@ pub struct ImportArgs {
     pub program: Option<String>,
 }
 
-/// Arguments of `simulate`.
-#[derive(Debug, ClapArgs)]
-pub struct SimulateArgs {
-    /// Directory of a run that has a trace, or the trace's file.
-    pub trace: PathBuf,
-    /// The network: ideal; FILE.json, as calibrate measured it; fit, from the times of the calls in the trace; or
-    /// loggp:L,o,g,G[,S] with latency, overhead and gap in seconds, seconds per byte, and the bytes above which
-    /// messages wait for their receive.
-    #[arg(long, value_name = "NETWORK", default_value = "ideal", value_parser = WantedNetwork::of)]
-    pub network: WantedNetwork,
-    /// What if PLACE were different: 'PLACE balanced', 'PLACE faster F', 'PLACE gone', 'PLACE half' or
-    /// 'PLACE no-wait'. Can be repeated; each question is answered on its own.
-    #[arg(long, value_name = "'PLACE CHANGE'")]
-    pub what_if: Vec<String>,
-    /// Places of the critical path, and waits, to show.
-    #[arg(long, value_name = "N", default_value_t = 10, value_parser = count)]
-    pub rows: usize,
-    /// Write the simulated run as a timeline for Perfetto, chrome://tracing or speedscope: a JSON file.
-    #[arg(long, value_name = "FILE")]
-    pub timeline: Option<PathBuf>,
-    /// JSON.
-    #[command(flatten)]
-    pub json: Json,
-}
-
-/// Arguments of `calibrate`.
-#[derive(Debug, ClapArgs)]
-pub struct CalibrateArgs {
-    /// The file to write; by default the parameters are printed.
-    #[arg(short, long, value_name = "FILE")]
-    pub output: Option<PathBuf>,
-    /// The MPI library; by default the one that belongs to the launcher.
-    #[arg(long, value_name = "FILE")]
-    pub mpi: Option<PathBuf>,
-}
-
-/// What a replay does in place of computation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Computing {
-    /// Keep the core busy, each time as long as the rank computed there on average.
-    Spin,
-    /// Sleep as long, so that ranks can share cores.
-    Sleep,
-    /// Nothing: communication alone.
-    None,
-    /// Keep the core busy, for times drawn from the recorded histograms; the same times in each replay.
-    Sampled,
-}
-
-/// Arguments of `replay`.
-#[derive(Debug, ClapArgs)]
-pub struct ReplayArgs {
-    /// The trace: its file, or the directory with it.
-    pub trace: PathBuf,
-    /// The MPI library to use, as the loader finds it; by default the one that belongs to the launcher.
-    #[arg(long, value_name = "FILE")]
-    pub mpi: Option<PathBuf>,
-    /// What to do in place of computation.
-    #[arg(long, value_name = "WHAT", default_value = "spin")]
-    pub compute: Computing,
-    /// Seed for drawing partners, tags and counts of a lossy trace [default: 0]. The same seed gives the same replay.
-    #[arg(long, value_name = "S")]
-    pub seed: Option<u64>,
-    /// JSON.
-    #[command(flatten)]
-    pub json: Json,
-}
-
 /// Arguments of `structure`.
 #[derive(Debug, ClapArgs)]
 pub struct StructureArgs {
@@ -616,66 +551,6 @@ pub struct CompileArgs {
     /// Arguments of the compiler.
     #[arg(trailing_var_arg = true, allow_hyphen_values = true, required = true)]
     pub arguments: Vec<std::ffi::OsString>,
-}
-
-/// Arguments of `show`.
-#[derive(Debug, ClapArgs)]
-pub struct ShowArgs {
-    /// Trace, or directory of a run that has one.
-    pub path: PathBuf,
-    /// Show only this rank, with the parameters of its calls.
-    #[arg(long)]
-    pub rank: Option<u32>,
-    /// Print every event of the rank in order, one on each line.
-    #[arg(long, requires = "rank", conflicts_with = "json")]
-    pub events: bool,
-    /// JSON.
-    #[command(flatten)]
-    pub json: Json,
-}
-
-/// A ratio that says something: at least 1.
-fn ratio(word: &str) -> Result<f64, String> {
-    number(word, 1.0..=f64::MAX, "give a number from 1 on, as 1.3")
-}
-
-/// A share, 0 to 1.
-fn share(word: &str) -> Result<f64, String> {
-    number(word, 0.0..=1.0, "give a share from 0 to 1, as 0.05")
-}
-
-fn number(word: &str, within: RangeInclusive<f64>, advice: &str) -> Result<f64, String> {
-    let number = word.parse().ok().filter(|n| within.contains(n));
-    number.ok_or_else(|| advice.to_string())
-}
-
-/// A number of ranks: at least one.
-fn ranks(word: &str) -> Result<u32, String> {
-    let number = word.parse().ok().filter(|n| *n > 0);
-    number.ok_or_else(|| match word {
-        "p" => "write -n, not -np".to_string(),
-        _ => "give each number of ranks, from 1 on, as 2,4,8".to_string(),
-    })
-}
-
-/// A number of threads: at least one, and no more than any process has.
-fn threads(word: &str) -> Result<u32, String> {
-    let number = word.parse().ok().filter(|n| (1..=65_536).contains(n));
-    number.ok_or_else(|| "give each number of threads, from 1 on, as 1,2,4".to_string())
-}
-
-/// How many: at least one.
-fn count(word: &str) -> Result<usize, String> {
-    let number = word.parse().ok().filter(|n| *n > 0);
-    number.ok_or_else(|| "give a whole number from 1 on".to_string())
-}
-
-/// Samples per second of a profile of others.
-fn sampling_hz(word: &str) -> Result<u32, String> {
-    let rates = headwater_import::SAMPLING_RATES;
-    let number = word.parse().ok().filter(|n| rates.contains(n));
-    let (least, most) = (rates.start(), rates.end());
-    number.ok_or_else(|| format!("give a whole number from {least} to {most}"))
 }
 
 /// The definition, for man page and completions.

@@ -244,7 +244,7 @@ impl Tree {
         std::fs::write(mark, hash).map_err(|e| e.to_string())
     }
 
-    /// User seconds of compilers, a line for each source of the sample.
+    /// User and system seconds of compilers, a line for each source of the sample.
     pub fn times(&self) -> PathBuf {
         self.root.with_extension("times")
     }

@@ -1,0 +1,163 @@
+//! What is said of a recorded run in one line.
+
+use super::Recorded;
+use headwater_format::{TRACE_NAME, read_trace, run_bytes};
+use headwater_model::run::{Header, Run};
+use headwater_model::{RankSet, words};
+use std::path::Path;
+
+/// An exit code above this one is that of a program that a signal ended.
+const SIGNALS: u8 = 128;
+
+/// Characters in which ranks are named.
+const WHO: usize = 40;
+
+/// Ranks of which there are no data at all.
+fn gone(run: &Run) -> RankSet {
+    let known: RankSet = run.ranks.iter().map(|r| r.rank).collect();
+    let gone = run
+        .header
+        .incomplete
+        .iter()
+        .filter(|r| !known.contains(**r));
+    gone.copied().collect()
+}
+
+/// Says that the disk was full and which ranks lost records; `None` if no rank did.
+fn disk_full(run: &Run) -> Option<String> {
+    let ranks: RankSet = run.header.disk_full.iter().copied().collect();
+    (!ranks.is_empty()).then(|| words::disk_full(&ranks, run.header.ranks, WHO))
+}
+
+/// Why a run that ended well is not all there; `None` where it is. `asked` is the number of ranks that the launcher was
+/// asked for, if that is known.
+pub fn not_all(recorded: &Recorded, asked: Option<u32>) -> Option<String> {
+    if recorded.ended.code != 0 {
+        return None;
+    }
+    if let Some(asked) = asked.filter(|n| *n > 1 && recorded.run.header.ranks == 1) {
+        return Some(format!(
+            "{asked} ranks were asked for, and each process ran by itself, as under the launcher of another MPI library: this program's is {}; one of these processes is in {}",
+            recorded.run.header.mpi_library,
+            recorded.dir.display()
+        ));
+    }
+    let gone = gone(&recorded.run);
+    if gone.is_empty() {
+        let why = disk_full(&recorded.run)?;
+        return Some(format!(
+            "the program ended well, but {why}; the rest is in {}; free space on the disk, or give a place on another one with -o",
+            recorded.dir.display()
+        ));
+    }
+    let who = words::ranks(&gone, recorded.run.header.ranks, WHO);
+    Some(format!(
+        "the program ended well, but nothing was recorded of {who}: on their nodes, {} could not be written or had no room; the data of the other ranks are kept",
+        recorded.dir.display()
+    ))
+}
+
+/// One line about a recorded run.
+pub fn summary(recorded: &Recorded) -> String {
+    let h = &recorded.run.header;
+    let mut line = format!("recorded {}", figures(&recorded.dir, h));
+    let gone = gone(&recorded.run);
+    let cut_off = h.incomplete.iter().filter(|r| !gone.contains(**r));
+    let cut_off: RankSet = cut_off.copied().collect();
+    if !cut_off.is_empty() && !h.uses_mpi() {
+        line += match recorded.ended.code > SIGNALS {
+            true => "; a signal ended the program",
+            false => "; the program ended in a way that the collector does not see",
+        };
+        line += ", so what is known of it stops at its last sample";
+    } else if !cut_off.is_empty() {
+        let who = words::ranks(&cut_off, h.ranks, WHO);
+        line +=
+            &format!("; {who} did not reach MPI_Finalize, so what is known of them stops early");
+    }
+    if !gone.is_empty() {
+        let who = words::ranks(&gone, h.ranks, WHO);
+        line += &format!("; nothing was recorded of {who}");
+    }
+    if let Some(process) = h.went_on {
+        line += &format!(
+            "; process {process}, which the program had started, goes on, and nothing of it is recorded: if it is a daemon, start it with the option that keeps it in the foreground"
+        );
+    }
+    if let Some(why) = disk_full(&recorded.run) {
+        line += &format!("; {why}");
+    }
+    if let Some(why) = trace_ends_early(&recorded.dir) {
+        line += &format!("; {why}");
+    }
+    if recorded.ended.code != 0 && recorded.ended.asked_to_end.is_none() {
+        line += &format!("; the program ended with exit code {}", recorded.ended.code);
+    }
+    line
+}
+
+/// Says that memory for the trace in `dir` ran out, and how much is missing; `None` if there is no trace or nothing is.
+fn trace_ends_early(dir: &Path) -> Option<String> {
+    if !dir.join(TRACE_NAME).exists() {
+        return None;
+    }
+    let trace = read_trace(dir).ok()?;
+    let losses = || trace.losses.iter().filter(|loss| loss.lost > 0);
+    let ranks: RankSet = losses().map(|loss| loss.rank).collect();
+    if ranks.is_empty() {
+        return None;
+    }
+    let lost = losses().fold(0, |sum: u64, loss| sum.saturating_add(loss.lost));
+    let who = words::ranks(&ranks, trace.size, WHO);
+    Some(format!(
+        "memory for the trace ran out on {who}, so it ends early: {lost} later calls are missing"
+    ))
+}
+
+/// What people want to know first of a run that has come into being: where, on how many ranks, how long, how large.
+pub fn figures(dir: &Path, header: &Header) -> String {
+    format!(
+        "{}: {}, {:.2} s, {:.1} KiB",
+        dir.display(),
+        scale(header),
+        header.wall_seconds,
+        run_bytes(dir) as f64 / 1024.0
+    )
+}
+
+/// The scale of a run in words.
+fn scale(header: &Header) -> String {
+    match header.threads_asked {
+        None if header.ranks == 1 && !header.uses_mpi() => "one process without MPI".to_string(),
+        threads => words::scale(header.ranks, threads),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use headwater_trace::trace::{Loss, Trace};
+
+    #[test]
+    fn a_trace_that_ends_early_is_reported() {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        assert_eq!(trace_ends_early(dir.path()), None);
+        let mut trace = Trace::of_rank(0, 2);
+        trace.merge(Trace::of_rank(1, 2));
+        let file = dir.path().join(TRACE_NAME);
+        std::fs::write(&file, trace.to_packed_bytes()).expect("writes");
+        assert_eq!(trace_ends_early(dir.path()), None);
+        trace.losses.push(Loss {
+            rank: 1,
+            thread: 0,
+            kept: 3,
+            lost: 90,
+        });
+        std::fs::write(&file, trace.to_packed_bytes()).expect("writes");
+        let said = trace_ends_early(dir.path()).expect("a sentence");
+        assert!(
+            said.contains("rank 1,") && said.contains("90 later calls"),
+            "{said}"
+        );
+    }
+}
