@@ -105,9 +105,9 @@ fn figures() -> Done {
     Ok(())
 }
 
-/// A program of the benchmarks or the testbed, built for Open MPI.
+/// A program of the benchmarks or the testbed, built for Open MPI or, if it is `alone`, without MPI.
 pub fn built(name: &str) -> Result<std::path::PathBuf, String> {
-    if !["contexts", "kernels", "locks", "startend"].contains(&name) {
+    if !["alone", "contexts", "kernels", "locks", "startend"].contains(&name) {
         let request = Request {
             cases: vec![name.into()],
             ..Default::default()
@@ -119,9 +119,15 @@ pub fn built(name: &str) -> Result<std::path::PathBuf, String> {
     }
     let out = setup::target().join("testbed").join(name);
     std::fs::create_dir_all(setup::target().join("testbed")).map_err(|e| e.to_string())?;
+    let compiler = match name {
+        "alone" => "gcc",
+        _ => "mpicc.openmpi",
+    };
     output(
-        Command::new("mpicc.openmpi")
-            .args(["-g", "-O2", "-pthread", "-o"])
+        Command::new(compiler)
+            .args(["-g", "-O2", "-pthread", "-I"])
+            .arg(root().join("crates/collector/include"))
+            .arg("-o")
             .arg(&out)
             .arg(root().join(format!("testbed/bench/{name}.c"))),
     )?;

@@ -8,7 +8,7 @@ use crate::paradigm::{Options, scalability};
 use crate::pass::Answer;
 use headwater_dataflow::flow::{Cache, Flow, FlowError, Inputs, Runner, Value};
 use headwater_dataflow::run::together::{self, RunError};
-use headwater_dataflow::run::{Recorded, copy};
+use headwater_dataflow::run::{Recorded, copy, threads};
 use headwater_graph::Structures;
 use headwater_model::diagnosis::{Diagnosis, Scaling};
 use headwater_model::run::Run;
@@ -76,7 +76,7 @@ pub fn diagnose_runs(
     runs.iter().try_for_each(together::whole)?;
     together::recordings(&runs.iter().collect::<Vec<_>>())?;
     runs.iter_mut().for_each(absent::stand_in);
-    let largest = (runs.iter()).max_by_key(|r| (r.header.ranks, r.header.threads_asked));
+    let largest = runs.iter().max_by_key(|run| threads::scale(run));
     let iterations = largest.map(regions::sentences).unwrap_or_default();
     let recordings = Recordings::new(runs);
     let (first, notes, recordings) = if recordings.most() > 1 {

@@ -122,6 +122,7 @@ private:
   unsigned memory(Object &o, Offset off, uint64_t size, Instruction *before);
   unsigned written(Object &o, const Object::Writer &w, Offset off, uint64_t size, BasicBlock *user);
   unsigned lane(Value *v, unsigned k, int depth);
+  unsigned either(unsigned a, unsigned b);
   bool isOneVariable(PHINode &phi);
   unsigned atEntry(Object &o, Offset off);
   unsigned parentOf(BasicBlock *b, const Loop *except);

@@ -153,12 +153,6 @@ unsigned OfFunction::memory(Object &o, Offset off, uint64_t size, Instruction *b
 
 // One element of a vector: optimisation stores neighbours that have nothing in common at once.
 unsigned OfFunction::lane(Value *v, unsigned k, int depth) {
-  Node n;
-  auto both = [&](unsigned a, unsigned b) {
-    n.operands.push_back(a);
-    n.operands.push_back(b);
-    return add(n);
-  };
   if (isa<Constant>(v))
     return 0;
   if (depth < 16) {
@@ -171,7 +165,7 @@ unsigned OfFunction::lane(Value *v, unsigned k, int depth) {
       return from < 0 ? 0 : lane(shuffle->getOperand(from >= first), from >= first ? from - first : from, depth + 1);
     }
     if (auto *op = dyn_cast<BinaryOperator>(v))
-      return both(lane(op->getOperand(0), k, depth + 1), lane(op->getOperand(1), k, depth + 1));
+      return either(lane(op->getOperand(0), k, depth + 1), lane(op->getOperand(1), k, depth + 1));
     auto *load = dyn_cast<LoadInst>(v);
     auto [base, at] = load ? baseOf(load->getPointerOperand()) : std::pair<Value *, Offset>(nullptr, {Anywhere, 0});
     if (base && isObject(base) && at.mode == At) {
@@ -179,7 +173,20 @@ unsigned OfFunction::lane(Value *v, unsigned k, int depth) {
       return memory(object(base), {At, at.at + int64_t(k * size)}, size, load);
     }
   }
-  return both(value(v), unknown(Other, dyn_cast<Instruction>(v)));
+  return either(value(v), unknown(Other, dyn_cast<Instruction>(v)));
+}
+
+unsigned OfFunction::either(unsigned a, unsigned b) {
+  Node n;
+  n.operands.push_back(a);
+  n.operands.push_back(b);
+  return add(n);
+}
+
+// Whether a number that is stored may be several that stood beside each other elsewhere.
+bool isCopied(const Value *v) {
+  bool wide = v->getType()->isIntegerTy() && v->getType()->getIntegerBitWidth() >= 64;
+  return wide && (isa<LoadInst>(v) || isa<Argument>(v) || isa<CallBase>(v));
 }
 
 unsigned OfFunction::written(Object &o, const Object::Writer &w, Offset off, uint64_t size, BasicBlock *user) {
@@ -282,6 +289,15 @@ unsigned OfFunction::written(Object &o, const Object::Writer &w, Offset off, uin
       return add(n);
     }
     what = value(s->getValueOperand());
+    // One number may have been several neighbours: behind its first bytes there may be another one.
+    if (isCopied(s->getValueOperand()) && off.mode == At && w.off.mode == At && off.at > w.off.at) {
+      auto *load = dyn_cast<LoadInst>(s->getValueOperand());
+      auto [from, at] = load ? baseOf(load->getPointerOperand()) : std::pair<Value *, Offset>(nullptr, {Anywhere, 0});
+      if (from && isObject(from) && at.mode == At)
+        what = memory(object(from), {At, at.at + off.at - w.off.at}, size, load);
+      else
+        what = unknown(Copied, s);
+    }
     SmallVector<unsigned, 4> with{what};
     if (auto *def = dyn_cast<Instruction>(s->getValueOperand()))
       leave(with, def->getParent(), here);
@@ -310,8 +326,20 @@ unsigned OfFunction::written(Object &o, const Object::Writer &w, Offset off, uin
     n.op = StoreTo;
     n.off = w.off;
     n.c = w.size;
+    unsigned rest = memory(o, off, size, w.at);
+    auto *s = dyn_cast<StoreInst>(w.at);
+    if (s && w.off.mode == At && isCopied(s->getValueOperand())) {
+      constexpr int64_t first = 4;
+      Node behind = n;
+      behind.off.at += first, behind.c = w.size - first;
+      behind.operands.push_back(unknown(Copied, s));
+      behind.operands.push_back(rest);
+      behind.operands.append(why.begin(), why.end());
+      rest = add(behind);
+      n.c = first;
+    }
     n.operands.push_back(what);
-    n.operands.push_back(memory(o, off, size, w.at));
+    n.operands.push_back(rest);
   } else {
     n.operands.push_back(what);
     if (!covers)

@@ -2,21 +2,64 @@
 
 namespace {
 
-// Whether a function of MPI keeps the address of its buffer, so that the library or another rank writes there later.
-bool keepsBuffer(StringRef name) {
+// A function of MPI as it is called in C, in small letters: of its second interface, in Fortran, for large counts.
+std::string mpiName(StringRef name) {
   std::string low = name.lower();
-  StringRef n = StringRef(low).ltrim('p').rtrim('_');
-  if (n.contains("set_attr") || n.contains("attr_put") || n.contains("grequest_start") || n.contains("keyval"))
-    return true;
-  bool persistent = n.size() > 5 && n.substr(n.size() - 5) == "_init" && n != "mpi_init" && n != "mpi_t_init" &&
-                    n != "mpi_session_init";
-  return persistent || n == "mpi_win_create" || n == "mpi_win_attach" || n == "mpi_buffer_attach";
+  StringRef n = StringRef(low).rtrim('_');
+  if (n.substr(0, 5) == "pmpi_")
+    n = n.drop_front();
+  for (StringRef end : {"_f08ts", "_f08", "_c"})
+    if (n.size() > end.size() && n.substr(n.size() - end.size()) == end) {
+      n = n.drop_back(end.size());
+      break;
+    }
+  return n.str();
 }
 
+// Whether a function of MPI keeps the address of its buffer, so that the library or another rank writes there later.
+bool keepsBuffer(StringRef name) {
+  std::string n = mpiName(name);
+  StringRef known(n);
+  for (const char *part : {"set_attr", "attr_put", "grequest_start", "keyval", "get_address", "mpi_address",
+                           "win_create", "win_attach", "buffer_attach"})
+    if (known.contains(part))
+      return true;
+  bool begins = n == "mpi_init" || n == "mpi_t_init" || n == "mpi_session_init";
+  return !begins && n.size() > 5 && known.substr(n.size() - 5) == "_init";
+}
+
+// A program may have functions of its own with such names, so that only those count that there are. Conversions of
+// handles and the interface for tools are many, and none calls back.
 bool isMpi(StringRef name) {
-  std::string low = name.lower();
+  static const StringSet<> known = [] {
+    StringSet<> all;
+    for (const char *n : mpiFunctions)
+      all.insert(mpiName(n));
+    for (const char *n : {"wtime", "wtick", "get_version", "get_library_version", "aint_add", "aint_diff", "sizeof"})
+      all.insert(std::string("mpi_") + n);
+    return all;
+  }();
+  std::string low = mpiName(name);
   StringRef n(low);
-  return n.substr(0, 4) == "mpi_" || n.substr(0, 5) == "pmpi_";
+  if (n.substr(0, 4) != "mpi_")
+    return false;
+  StringRef end = n.size() > 4 ? n.substr(n.size() - 4) : n;
+  return known.count(n) || n.substr(0, 6) == "mpi_t_" || end == "_c2f" || end == "_f2c";
+}
+
+// A reduction calls the program where its operation is one of the program's.
+bool callsBack(const CallBase &c, StringRef name) {
+  constexpr unsigned operation = 4;
+  std::string n = mpiName(name);
+  StringRef known(n);
+  if (!known.contains("reduce") && !known.contains("scan"))
+    return false;
+  if (operation >= c.arg_size())
+    return true;
+  auto *op = c.getArgOperand(operation)->stripPointerCasts();
+  if (auto *g = dyn_cast<GlobalVariable>(op))
+    return !g->isConstant() && g->getName().substr(0, 9) != "ompi_mpi_";
+  return !isa<Constant>(op);
 }
 
 // Functions of the system's libraries that keep no pointer and write none but through their arguments. What they do to
@@ -24,11 +67,13 @@ bool isMpi(StringRef name) {
 constexpr const char *harmless[] = {
     "_ZdaPv", "_ZdlPv", "_ZdlPvm", "_Znam", "_Znwm", "__isoc23_fscanf", "__isoc23_scanf", "__isoc23_sscanf",
     "__isoc23_strtol", "__isoc23_strtoll", "__isoc23_strtoul", "__isoc99_fscanf", "__isoc99_scanf",
-    "__isoc99_sscanf", "abort", "atof", "atoi", "atol", "atoll", "calloc", "clock", "clock_gettime", "drand48",
-    "exit", "fclose", "fflush", "fgets", "fopen", "fprintf", "fputc", "fputs", "fread", "free", "fscanf",
-    "fwrite", "getenv", "getpid", "gets", "gettimeofday", "malloc", "nanosleep", "perror", "printf", "putchar",
-    "puts", "rand", "read", "scanf", "snprintf", "sprintf", "srand", "sscanf", "strcmp", "strlen", "strncmp",
-    "strtod", "strtof", "strtol", "strtoll", "strtoul", "strtoull", "time", "usleep"};
+    "__isoc99_sscanf", "abort", "atof", "atoi", "atol", "atoll", "calloc", "cbrt", "ceil", "ceilf", "clock",
+    "clock_gettime", "drand48", "exit", "exp", "exp2", "fabs", "fclose", "fflush", "fgets", "floor", "floorf",
+    "fmax", "fmin", "fmod", "fopen", "fprintf", "fputc", "fputs", "fread", "free", "fscanf", "fwrite", "getenv",
+    "getpid", "gets", "gettimeofday", "hypot", "log", "log10", "log2", "log2f", "logf", "lrint", "lround", "malloc",
+    "nanosleep", "perror", "pow", "powf", "printf", "putchar", "puts", "rand", "read", "rint", "round", "scanf",
+    "snprintf", "sprintf", "sqrt", "sqrtf", "srand", "sscanf", "strcmp", "strlen", "strncmp", "strtod", "strtof",
+    "strtol", "strtoll", "strtoul", "strtoull", "time", "trunc", "usleep"};
 
 bool isHarmless(StringRef name) {
   for (const char *n : harmless)
@@ -75,7 +120,9 @@ bool isQuiet(const CallBase &c) {
   if (isa<IntrinsicInst>(c) || c.isInlineAsm())
     return true;
   Function *callee = calleeOf(c);
-  return callee && callee->isDeclaration() && isHarmless(callee->getName());
+  if (!callee || !callee->isDeclaration() || !isHarmless(callee->getName()))
+    return false;
+  return !isMpi(callee->getName()) || !callsBack(c, callee->getName());
 }
 
 bool isIgnored(const Instruction &i) {

@@ -113,6 +113,9 @@ void OfFunction::collect(Object &o, Value *pointer, Offset off, SmallPtrSetImpl<
         continue;
       }
       unsigned k = c->getArgOperandNo(&use);
+      // The callee has a copy of its own.
+      if (c->isByValArgument(k))
+        continue;
       if (auto *mi = dyn_cast<MemIntrinsic>(c)) {
         if (k == 0) {
           auto *length = dyn_cast<ConstantInt>(mi->getLength());
@@ -174,24 +177,76 @@ const DIType *pointee(const Argument &a) {
   return at;
 }
 
+// By the name of its source: other languages must not be taken for Fortran.
 bool isFortran(const Function &f) {
   auto *sub = f.getSubprogram();
-  StringRef file = sub ? sub->getFilename() : "";
-  return file.contains_insensitive(".f");
+  std::string file = sub ? sub->getFilename().lower() : "";
+  std::string end = file.substr(file.rfind('.') + 1);
+  for (const char *one : {"f", "for", "ftn", "fpp", "f77", "f90", "f95", "f03", "f08", "f18", "cuf"})
+    if (end == one)
+      return true;
+  return false;
 }
 
-// Whether two parameters may point to the same: not in Fortran, and not if their types differ. Bytes may be anything.
+// A type without names, qualifiers and dimensions; null if that is not known.
+const DIType *bare(const DIType *at) {
+  for (int i = 0; at && i < 64; i++) {
+    if (auto *derived = dyn_cast<DIDerivedType>(at)) {
+      auto tag = derived->getTag();
+      if (tag == dwarf::DW_TAG_pointer_type || tag == dwarf::DW_TAG_reference_type ||
+          tag == dwarf::DW_TAG_rvalue_reference_type || tag == dwarf::DW_TAG_ptr_to_member_type)
+        return at;
+      at = derived->getBaseType();
+      continue;
+    }
+    auto *composite = dyn_cast<DICompositeType>(at);
+    if (!composite || composite->getTag() != dwarf::DW_TAG_array_type)
+      return at;
+    at = composite->getBaseType();
+  }
+  return nullptr;
+}
+
+bool isInteger(const DIBasicType &t) {
+  auto encoding = t.getEncoding();
+  return encoding != dwarf::DW_ATE_float && encoding != dwarf::DW_ATE_complex_float;
+}
+
+// Whether there may be one of the second type in one of the first.
+bool mayContain(const DIType *outer, const DIType *inner, int depth) {
+  outer = bare(outer), inner = bare(inner);
+  if (!outer || !inner || outer == inner || depth > 8)
+    return true;
+  auto *x = dyn_cast<DIBasicType>(outer), *y = dyn_cast<DIBasicType>(inner);
+  // Bytes may be anything.
+  if ((x && x->getSizeInBits() == 8) || (y && y->getSizeInBits() == 8))
+    return true;
+  // Enumerations are integers.
+  auto *record = dyn_cast<DICompositeType>(outer), *other = dyn_cast<DICompositeType>(inner);
+  if ((record && record->getTag() == dwarf::DW_TAG_enumeration_type) ||
+      (other && other->getTag() == dwarf::DW_TAG_enumeration_type))
+    return !record || !other || record->getTag() == other->getTag();
+  if (x && y)
+    return x->getSizeInBits() == y->getSizeInBits() && isInteger(*x) == isInteger(*y);
+  if (!record)
+    return isa<DIDerivedType>(outer) && isa<DIDerivedType>(inner);
+  if (other && !record->getName().empty() && record->getName() == other->getName())
+    return true;
+  if (record->isForwardDecl() || record->getElements().empty())
+    return true;
+  for (auto *element : record->getElements())
+    if (auto *member = dyn_cast<DIDerivedType>(element))
+      if (mayContain(member->getBaseType(), inner, depth + 1))
+        return true;
+  return false;
+}
+
+// Whether two parameters may point to the same: not in Fortran, and not if neither type has anything of the other one.
 bool mayAlias(const Argument &a, const Argument &b) {
   if (a.hasNoAliasAttr() || b.hasNoAliasAttr() || isFortran(*a.getParent()))
     return false;
-  const DIType *of[] = {pointee(a), pointee(b)};
-  for (auto *one : of) {
-    auto *basic = dyn_cast_or_null<DIBasicType>(one);
-    if (!one || (basic && basic->getSizeInBits() == 8))
-      return true;
-  }
-  auto *x = dyn_cast<DIBasicType>(of[0]), *y = dyn_cast<DIBasicType>(of[1]);
-  return x && y ? x->getSizeInBits() == y->getSizeInBits() && x->getEncoding() == y->getEncoding() : of[0] == of[1];
+  const DIType *x = pointee(a), *y = pointee(b);
+  return mayContain(x, y, 0) || mayContain(y, x, 0);
 }
 
 // Finds what may write in this function. Each object asks for it: a walk over all code for each would be quadratic.
@@ -221,7 +276,8 @@ void OfFunction::look() {
       take(s->getPointerOperand());
     else
       for (auto &a : c->args())
-        if (a->getType()->isPointerTy() && !c->onlyReadsMemory(c->getArgOperandNo(&a)))
+        if (unsigned k = c->getArgOperandNo(&a);
+            a->getType()->isPointerTy() && !c->onlyReadsMemory(k) && !c->isByValArgument(k))
           take(a.get());
     // Where a parameter points to, assembly may write as well.
     access.outside = !quiet || (c && c->isInlineAsm());

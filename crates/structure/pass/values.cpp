@@ -147,6 +147,27 @@ bool OfFunction::isOneVariable(PHINode &phi) {
   return false;
 }
 
+// Whether a number is made of two neighbours in memory, or is one of two: optimisation passes and returns small structures
+// as one number.
+bool isPacked(const Instruction &i) {
+  auto by = [](const Value *v) {
+    auto *amount = dyn_cast<ConstantInt>(v);
+    return amount && amount->getZExtValue() >= 32 && amount->getZExtValue() % 8 == 0;
+  };
+  if (!i.getType()->isIntegerTy() || i.getType()->getIntegerBitWidth() < 64)
+    return false;
+  if (i.getOpcode() == Instruction::LShr || i.getOpcode() == Instruction::AShr)
+    return by(i.getOperand(1));
+  if (i.getOpcode() != Instruction::Or && i.getOpcode() != Instruction::Add)
+    return false;
+  for (auto &o : i.operands()) {
+    auto *shift = dyn_cast<BinaryOperator>(o.get());
+    if (shift && shift->getOpcode() == Instruction::Shl && by(shift->getOperand(1)))
+      return true;
+  }
+  return false;
+}
+
 void OfFunction::fill(unsigned id, Instruction *i) {
   SmallVector<unsigned, 8> operands;
   BasicBlock *here = i->getParent();
@@ -188,10 +209,10 @@ void OfFunction::fill(unsigned id, Instruction *i) {
           use(index.get(), here);
     nodes[id].alternatives = 1;
   } else if (auto *c = dyn_cast<CallBase>(i)) {
-    Function *callee = calleeOf(*c);
-    bool pure = c->doesNotAccessMemory() && (!callee || callee->isDeclaration());
-    if (pure || isa<IntrinsicInst>(c)) {
-      if (!c->doesNotAccessMemory() && !c->onlyReadsMemory())
+    bool computes = c->isInlineAsm() && c->doesNotAccessMemory();
+    if (computes || isa<IntrinsicInst>(c)) {
+      // Which memory it reads, as a masked load or a gather does, is not followed.
+      if (!c->doesNotAccessMemory())
         operands.push_back(unknown(Other, i));
       for (auto &a : c->args())
         use(a.get(), here);
@@ -208,6 +229,8 @@ void OfFunction::fill(unsigned id, Instruction *i) {
     use(select->getFalseValue(), here);
     nodes[id].alternatives = operands.size();
     use(select->getCondition(), here);
+  } else if (isPacked(*i)) {
+    operands.push_back(unknown(Other, i));
   } else {
     for (auto &o : i->operands()) {
       use(o.get(), here);

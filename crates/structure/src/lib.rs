@@ -54,9 +54,24 @@ pub use render::{names, tree as render_tree};
 use headwater_model::dependence::Comparison;
 use headwater_model::psg::ModuleStructure;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
-/// Source of the plugin for clang and flang that writes what [`analyse`] adds to the machine code's structure.
-pub const PASS_SOURCE: &str = concat!(
+/// Source of the plugin for clang and flang that writes what [`analyse`] adds to the machine code's structure: the names of
+/// MPI's functions, then the plugin.
+pub fn pass_source() -> &'static str {
+    static WHOLE: OnceLock<String> = OnceLock::new();
+    WHOLE.get_or_init(|| {
+        let names = headwater_mpi_abi::FUNCTIONS.iter().map(|f| f.name);
+        let names: Vec<String> = names.map(|name| format!("\"{name}\"")).collect();
+        let table = format!(
+            "// Functions of MPI.\nconstexpr const char *mpiFunctions[] = {{{}}};\n",
+            names.join(", ")
+        );
+        table + PASS_SOURCE
+    })
+}
+
+const PASS_SOURCE: &str = concat!(
     include_str!("../pass/record.cpp"),
     include_str!("../pass/names.cpp"),
     include_str!("../pass/control.cpp"),

@@ -11,6 +11,7 @@ use crate::shell::{Done, HANGING, output, root, within};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::time::Instant;
 
 /// How a pair becomes a figure.
@@ -42,9 +43,11 @@ struct Row {
     name: &'static str,
     program: &'static str,
     arguments: &'static [&'static str],
+    /// Ranks; 0 of a program without MPI, which no launcher starts.
     ranks: u32,
     unit: Unit,
-    /// Whether it is recorded by `headwater record`; else by `headwater exec` behind the launcher, with nothing around it.
+    /// Whether it is recorded by `headwater record`; else by `headwater exec` behind the launcher, with nothing around
+    /// it.
     by_record: bool,
     /// Whether every call is traced as well.
     traced: bool,
@@ -86,8 +89,21 @@ const START: Row = Row {
     ..row("MPI_Init", 2, Unit::Milliseconds, 5.0, &[])
 };
 
+/// A row of a program without MPI: each of these has the time of a computation, of threads or of regions.
+const fn alone(
+    name: &'static str,
+    unit: Unit,
+    bar: f64,
+    arguments: &'static [&'static str],
+) -> Row {
+    Row {
+        program: "alone",
+        ..row(name, 0, unit, bar, arguments)
+    }
+}
+
 /// Kernels with their steps and points: seconds of the loop as in what is said beside them, on a machine of 2020.
-const ROWS: [Row; 22] = [
+const ROWS: [Row; 27] = [
     // 5 s, 2,500 calls a second and rank.
     row(
         "stencil",
@@ -199,6 +215,38 @@ const ROWS: [Row; 22] = [
             &["10000000", "uncontended"],
         )
     },
+    // Without MPI: how often, and points that are computed each time. 3 s; a lock each 3 microseconds of a thread; threads
+    // of 150 microseconds, and empty ones.
+    alone(
+        "computation without MPI",
+        Unit::Ratio,
+        1.005,
+        &["compute", "10000", "80000"],
+    ),
+    alone(
+        "8 threads with locks",
+        Unit::Ratio,
+        1.03,
+        &["locks", "100000", "2000"],
+    ),
+    alone(
+        "10,000 threads in turn",
+        Unit::Ratio,
+        1.05,
+        &["threads", "10000", "40000"],
+    ),
+    alone(
+        "thread that does nothing",
+        Unit::Nanoseconds,
+        7500.0,
+        &["threads", "10000", "0"],
+    ),
+    alone(
+        "region",
+        Unit::Nanoseconds,
+        25.0,
+        &["regions", "10000000", "0"],
+    ),
     // The testbed's programs in Python; 2 to 3 s each.
     Row {
         program: TIMED,
@@ -214,7 +262,7 @@ const ROWS: [Row; 22] = [
         program: TIMED,
         ..row(
             "Python with numpy",
-            1,
+            0,
             Unit::Ratio,
             1.02,
             &["numpy", "2", "python/numpy/median.py"],
@@ -224,7 +272,7 @@ const ROWS: [Row; 22] = [
         program: TIMED,
         ..row(
             "Python with threads",
-            1,
+            0,
             Unit::Ratio,
             1.02,
             &["threading", "12", "python/threads/turns.py"],
@@ -234,7 +282,7 @@ const ROWS: [Row; 22] = [
         program: TIMED,
         ..row(
             "Python alone",
-            1,
+            0,
             Unit::Ratio,
             1.02,
             &["sys", "5", "python/pure/keys.py"],
@@ -408,7 +456,11 @@ fn measure(
     };
     let spool = setup::target().join("bench-spool");
     let run = |collector: Option<&Path>| -> Result<f64, String> {
-        let mut command = Mpi::Open.mpirun(row.ranks)?;
+        let mut command = match row.ranks {
+            // It starts a program, and is nothing else.
+            0 => Command::new("env"),
+            ranks => Mpi::Open.mpirun(ranks)?,
+        };
         if let Some(collector) = collector {
             if row.by_record {
                 let _ = std::fs::remove_dir_all(&spool);
@@ -427,6 +479,10 @@ fn measure(
         let start = Instant::now();
         let said = output(&mut within(HANGING, &command))?;
         let whole = start.elapsed().as_secs_f64() * 1e3;
+        // A collector that records nothing costs nothing.
+        if collector.is_some() && bytes_of(&spool) == 0 {
+            return Err(format!("nothing of {} was recorded", row.name));
+        }
         match row.unit {
             Unit::Whole => Ok(whole),
             _ => said

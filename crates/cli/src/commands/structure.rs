@@ -9,6 +9,7 @@ use headwater_model::psg::{Arithmetic, ModuleStructure};
 use headwater_structure::{Options, analyse, compare, names, render_tree};
 use schemars::JsonSchema;
 use serde::Serialize;
+use std::collections::BTreeMap;
 
 /// What `headwater structure --json` prints.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -23,11 +24,12 @@ pub struct Structure {
     comparison: Option<Comparison>,
 }
 
-/// Keeps the functions that have `wanted` in a name, with their arithmetic.
+/// Keeps the functions that have `wanted` in a name, with what is known of their vertices.
 fn keep_only(structure: &mut ModuleStructure, wanted: &str) {
     let all = std::mem::take(&mut structure.functions);
     let mut arithmetic = Vec::new();
     let mut kept = Vec::new();
+    let mut numbers = BTreeMap::new();
     for (number, function) in (0u32..).zip(all) {
         if names(structure, &function, wanted) {
             let own = structure.arithmetic(number).iter();
@@ -35,10 +37,17 @@ fn keep_only(structure: &mut ModuleStructure, wanted: &str) {
                 function: kept.len() as u32,
                 ..*a
             }));
+            numbers.insert(number, kept.len() as u32);
             kept.push(function);
         }
     }
     (structure.functions, structure.arithmetic) = (kept, arithmetic);
+    let known = &mut structure.dependences.vertices;
+    known.retain_mut(|vertex| {
+        let number = numbers.get(&vertex.function);
+        vertex.function = number.copied().unwrap_or(vertex.function);
+        number.is_some()
+    });
 }
 
 /// `headwater structure`.

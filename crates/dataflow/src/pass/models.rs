@@ -8,6 +8,7 @@ use crate::numbers::stats::{max, mean};
 use crate::pass::differential::same_places;
 use crate::set::Set;
 use headwater_graph::view::View;
+use headwater_model::run::Header;
 use rayon::prelude::*;
 
 /// The passes of this file.
@@ -33,7 +34,7 @@ pub(super) fn passes() -> Vec<Pass> {
     vec![
         Pass::new(
             "scaling-models",
-            "How a metric of the same places grows over runs with different numbers of ranks; what grows most comes first.",
+            "How a metric of the same places grows over runs with different numbers of ranks or threads; what grows most comes first.",
             models,
         )
         .takes_some("V1", Kind::TOP_DOWN)
@@ -91,16 +92,23 @@ fn figures(
     Ok(out)
 }
 
+/// What figures are modelled over: ranks, times the threads that each was asked for.
+fn size(header: &Header) -> u32 {
+    header
+        .ranks
+        .saturating_mul(header.threads_asked.unwrap_or(1).max(1))
+}
+
 /// Vertices of the run with the most ranks, with models of a metric over all runs: `slope` and `r_squared` of the
 /// log-log line, and with four runs or more `model`, its formula, and `model_error`, the mean symmetric error, 0 to 2,
 /// when each run is predicted from the others. If even the best model has an error above 0.5, `model` and `predicted`
 /// are missing, and the place comes after those that have them. `predicted` is the figure at `at` ranks, by the model
 /// or, with fewer runs, by the line. `growth` is how much more that is than in the run with the most ranks; the most
 /// growth comes first. `at_N` is the figure of the run with N ranks; the mean of runs with equal numbers of ranks
-/// counts as one.
+/// counts as one. Where runs were asked for threads, ranks times threads take the place of ranks.
 ///
 /// # Errors
-/// If the sets are of different programs, all runs have the same number of ranks, vertices have no such metric, or it
+/// If the sets are of different programs, all runs have the same number of ranks and threads, vertices have no such metric, or it
 /// is interrupted.
 pub fn scaling_models(
     sets: &[&Set],
@@ -115,8 +123,8 @@ pub fn scaling_models(
         }
     }
     let mut sets: Vec<&Set> = sets.to_vec();
-    sets.sort_by_key(|s| s.view().header.ranks);
-    let ranks: Vec<u32> = sets.iter().map(|s| s.view().header.ranks).collect();
+    sets.sort_by_key(|s| size(&s.view().header));
+    let ranks: Vec<u32> = sets.iter().map(|s| size(&s.view().header)).collect();
     let (Some(last), Some(most)) = (sets.last(), ranks.last()) else {
         return Err(PassError::Argument(
             "V1".to_string(),
@@ -124,7 +132,13 @@ pub fn scaling_models(
         ));
     };
     if ranks.first() == Some(most) {
-        let what = format!("all runs have {most} ranks; models need runs with different numbers");
+        let threaded = last.view().header.threads_asked.is_some();
+        let unit = if threaded {
+            "ranks times threads"
+        } else {
+            "ranks"
+        };
+        let what = format!("all runs have {most} {unit}; models need runs with different numbers");
         return Err(PassError::Argument("V2".to_string(), what));
     }
     let at = at.unwrap_or(2.0 * f64::from(*most));

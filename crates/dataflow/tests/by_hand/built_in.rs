@@ -150,6 +150,16 @@ fn models_are_those_of_how_places_grow() {
         1.0,
         "at twice as many ranks"
     );
+    let with_threads = [1, 2, 4].map(|threads| {
+        let mut run = run(2, &[piece("MPI_Barrier", move |_, _| f64::from(threads))]);
+        run.header.threads_asked = Some(threads);
+        run
+    });
+    let with_threads = Recorded::join(with_threads.to_vec(), structure(1)).expect("whole runs");
+    let grown = models(&with_threads, metric.clone()).expect("models");
+    let grown = grown.set().expect("a set");
+    let slope = figure(grown, "slope", at(10.0));
+    assert!((slope - 1.0).abs() < 1e-9, "over threads: {slope}");
     let e = models(&[runs[0].clone(), runs[0].clone()], metric).expect_err("one scale");
     let said = "pass scaling-models, argument V2: all runs have 2 ranks; models need runs with different numbers";
     assert_eq!(e.to_string(), said);

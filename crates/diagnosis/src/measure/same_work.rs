@@ -44,10 +44,10 @@ pub fn does_the_same(pag: &Pag, v: VertexIx, same_arguments: bool) -> bool {
 pub fn is_equal_everywhere(source: &Source) -> bool {
     let call = source.chain.last().map(|l| l.name.to_ascii_lowercase());
     let call = call.unwrap_or_default();
+    // What neighbours gather differs.
     let together = || {
-        ["bcast", "allreduce", "allgather"]
-            .iter()
-            .any(|name| call.contains(name))
+        let of_all = ["bcast", "allreduce", "allgather"];
+        of_all.iter().any(|name| call.contains(name)) && !call.contains("neighbor")
     };
     match source.origin {
         Origin::Constant | Origin::Size => true,

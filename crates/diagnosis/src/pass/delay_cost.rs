@@ -5,7 +5,7 @@ use crate::price::delay_cost::{self, Delay};
 use headwater_dataflow::algorithm::Interrupted;
 use headwater_dataflow::flow::{Call, Gives, Kind, Pass, PassError, Value};
 use headwater_dataflow::pass::{location, of_one_program, whole};
-use headwater_dataflow::run::Recorded;
+use headwater_dataflow::run::{Recorded, threads};
 use headwater_dataflow::set::Set;
 use headwater_graph::view::{Cell, Column, EdgeType, Table, View};
 use headwater_model::diagnosis::Clock;
@@ -21,7 +21,7 @@ pub(super) fn passes() -> Vec<Pass> {
     vec![
         Pass::new(
             "largest",
-            "The run with the most ranks, of several such the last.",
+            "The run with the most ranks and threads, of several such the last.",
             largest,
         )
         .takes("run", Kind::Run)
@@ -55,7 +55,7 @@ fn largest(call: &Call<'_>) -> Result<Vec<Value>, PassError> {
     for i in 1..call.inputs().len() {
         let run = call.run(i)?;
         of_one_program(&most.run().header, &run.run().header, "run")?;
-        if run.run().header.ranks >= most.run().header.ranks {
+        if threads::scale(run.run()) >= threads::scale(most.run()) {
             most = run;
         }
     }

@@ -436,7 +436,7 @@ def cluster_ranks(V: Node, metric: str = 'time', most: float = 8, least: float =
 
 @overload
 def scaling_models(V1: _Elements, V2: _Elements, *more: _Elements, metric: str = 'time', over: str = 'mean', at: float = 0) -> Set:
-    """How a metric of the same places grows over runs with different numbers of ranks; what grows most comes first.
+    """How a metric of the same places grows over runs with different numbers of ranks or threads; what grows most comes first.
 
     V1: a set of a top-down view.
     V2: a set of a top-down view.
@@ -1384,7 +1384,7 @@ def diagnosis(scales: Finding, candidates: Finding, causes: Finding, non_scalabl
 
 @overload
 def largest(run: Run, *more: Run) -> Run:
-    """The run with the most ranks, of several such the last.
+    """The run with the most ranks and threads, of several such the last.
 
     run: a run.
     *more: a run each, as many as there are.

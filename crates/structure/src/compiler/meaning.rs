@@ -20,7 +20,7 @@ pub enum Meaning {
 }
 
 /// Arguments, counted from 0, that a function answers in.
-const ANSWERS: [(&str, usize, Origin); 22] = [
+const ANSWERS: [(&str, usize, Origin); 21] = [
     ("MPI_Comm_rank", 1, Origin::Rank),
     ("MPI_Comm_size", 1, Origin::Size),
     ("MPI_Comm_remote_size", 1, Origin::Size),
@@ -31,7 +31,6 @@ const ANSWERS: [(&str, usize, Origin); 22] = [
     ("MPI_Cart_get", 4, Origin::Rank),
     ("MPI_Cart_shift", 3, Origin::Rank),
     ("MPI_Cart_shift", 4, Origin::Rank),
-    ("MPI_Dims_create", 2, Origin::Size),
     ("MPI_Get_count", 2, Origin::Message),
     ("MPI_Get_elements", 2, Origin::Message),
     ("MPI_Probe", 3, Origin::Message),
@@ -80,6 +79,9 @@ fn of_mpi(function: &Function, argument: usize) -> Meaning {
     }
     let reduces =
         function.name.contains("educe") || function.name.to_ascii_lowercase().contains("scan");
+    if function.name == DIMENSIONS && argument == 2 {
+        return Meaning::OfArguments;
+    }
     let role = function.roles.get(argument).copied();
     let kind = fields_of(function, argument).next().map(|f| f.kind);
     // Fortran's error code and lengths of texts come behind the arguments of C.
@@ -109,7 +111,15 @@ fn of_mpi(function: &Function, argument: usize) -> Meaning {
         ) => Meaning::Partly(Origin::Message),
         (File | FileAll, _, Some(Kind::Buffer)) if reads => Meaning::Partly(Origin::Input),
         (File | FileAll, Role::X, None) => Meaning::Partly(Origin::Input),
-        (CommCreate, Newcomm, _) if !function.name.contains("split_type") => Meaning::OfArguments,
+        // Which ranks these have, the arguments do not say.
+        (CommCreate, Newcomm, _)
+            if ["split_type", "Cart_sub"]
+                .iter()
+                .any(|n| function.name.contains(n)) =>
+        {
+            Meaning::Partly(Origin::Unknown)
+        }
+        (CommCreate, Newcomm, _) => Meaning::OfArguments,
         (_, _, Some(Kind::NewGroup)) => Meaning::OfArguments,
         // Other handles are no numbers.
         (_, _, Some(kind)) if is_made(kind) && kind != Kind::NewComm => Meaning::Untouched,
@@ -146,9 +156,26 @@ fn is_read_only(function: &Function, argument: usize) -> bool {
         && all.all(|f| !is_made(f.kind) && (f.kind != Kind::Buffer || sends))
 }
 
-/// Whether a function of MPI reads an argument.
+/// Divides ranks, its first argument, over dimensions.
+const DIMENSIONS: &str = "MPI_Dims_create";
+
+/// Whether a function reads an argument, of which what it leaves in others is made.
 pub fn is_input(symbol: &str, argument: usize) -> bool {
-    mpi(symbol).is_some_and(|f| is_read_only(f, argument))
+    match mpi(symbol) {
+        Some(function) if function.name == DIMENSIONS => argument < 2,
+        Some(function) => is_read_only(function, argument),
+        None => argument == 0 && (of_text(symbol) || of_handle(symbol)),
+    }
+}
+
+/// Whether a function of C reads a text that it is given.
+fn of_text(symbol: &str) -> bool {
+    symbol.ends_with("sscanf")
+}
+
+/// Whether a function of Fortran's runtime reads a value of what its handle was made for: a file, or a text.
+fn of_handle(symbol: &str) -> bool {
+    symbol.starts_with("_FortranAioInput") && !symbol.contains("Namelist")
 }
 
 /// Whether an argument is a handle of a communicator or group: in C it may be a pointer, but what it points to is nobody's.
@@ -160,6 +187,7 @@ pub fn is_handle_position(symbol: &str, argument: usize) -> bool {
         )
     };
     mpi(symbol).is_some_and(|f| fields_of(f, argument).any(is))
+        || argument == 0 && of_handle(symbol)
 }
 
 /// Whether a global variable is a handle of the MPI library, as `MPI_COMM_WORLD` is in Open MPI.
@@ -201,7 +229,7 @@ pub fn also(symbol: &str, origin: Origin) -> Vec<usize> {
 }
 
 /// Functions that read input into arguments from a position on.
-const READS: [(&str, usize); 14] = [
+const READS: [(&str, usize); 13] = [
     ("sscanf", 2),
     ("scanf", 1),
     ("fscanf", 2),
@@ -215,11 +243,10 @@ const READS: [(&str, usize); 14] = [
     ("fread", 0),
     ("read", 1),
     ("gets", 0),
-    ("_FortranAioInputDescriptor", 1),
 ];
 
-/// Functions whose result is made of their arguments and what these point to.
-const CONVERTS: [&str; 16] = [
+/// Functions whose result is made of their arguments and what these point to: of texts, and of mathematics.
+const CONVERTS: [&str; 42] = [
     "atoi",
     "atol",
     "atoll",
@@ -236,6 +263,32 @@ const CONVERTS: [&str; 16] = [
     "strlen",
     "strcmp",
     "strncmp",
+    "cbrt",
+    "ceil",
+    "ceilf",
+    "exp",
+    "exp2",
+    "fabs",
+    "floor",
+    "floorf",
+    "fmax",
+    "fmin",
+    "fmod",
+    "hypot",
+    "log",
+    "log10",
+    "log2",
+    "log2f",
+    "logf",
+    "lrint",
+    "lround",
+    "pow",
+    "powf",
+    "rint",
+    "round",
+    "sqrt",
+    "sqrtf",
+    "trunc",
 ];
 
 /// Functions that write nothing that a bound may come from.
@@ -266,10 +319,12 @@ pub fn argument(symbol: &str, argument: usize) -> Meaning {
     if let Some(function) = mpi(symbol) {
         return of_mpi(function, argument);
     }
+    if of_text(symbol) && argument >= 2 || of_handle(symbol) && argument >= 1 {
+        return Meaning::OfArguments;
+    }
     if READS
         .iter()
         .any(|(n, from)| *n == symbol && argument >= *from)
-        || symbol.starts_with("_FortranAioInput") && !symbol.contains("Namelist") && argument >= 1
     {
         return Meaning::New(Origin::Input);
     }
@@ -297,6 +352,11 @@ pub fn result(symbol: &str) -> Meaning {
         "malloc" | "calloc" | "_Znwm" | "_Znam" => Meaning::New(Origin::Constant),
         _ if READS.iter().any(|(n, _)| *n == symbol) => Meaning::New(Origin::Input),
         _ if CONVERTS.contains(&symbol) => Meaning::OfArguments,
+        // What is read of a text is what the program wrote into it.
+        _ if symbol.starts_with("_FortranAioBeginInternal") => Meaning::New(Origin::Unknown),
+        _ if symbol.starts_with("_FortranAioBegin") && symbol.ends_with("Input") => {
+            Meaning::New(Origin::Input)
+        }
         _ if symbol.starts_with("_FortranAio") => Meaning::New(Origin::Constant),
         "_FortranACommandArgumentCount" => Meaning::New(Origin::Input),
         _ => Meaning::New(Origin::Unknown),
@@ -366,7 +426,11 @@ mod tests {
             ("MPI_Send", 0, Untouched),
             ("MPI_Get", 0, Partly(Origin::Unknown)),
             ("somebody", 0, Partly(Origin::Unknown)),
-            ("sscanf", 2, New(Origin::Input)),
+            ("scanf", 2, New(Origin::Input)),
+            ("sscanf", 2, OfArguments),
+            ("MPI_Dims_create", 2, OfArguments),
+            ("MPI_Cart_create", 5, OfArguments),
+            ("MPI_Cart_sub", 2, Partly(Origin::Unknown)),
             ("printf", 1, Untouched),
         ];
         for (name, at, meaning) in all {

@@ -47,6 +47,9 @@ pub struct Program<'a> {
     pub budget: Cell<u64>,
 }
 
+/// What languages call a program's first function.
+const FIRST: [&str; 3] = ["main", "_QQmain", "MAIN__"];
+
 /// Steps of all walks over one module: what is not reached by then is unknown.
 const STEPS: u64 = 20_000_000;
 
@@ -109,7 +112,8 @@ impl<'a> Program<'a> {
             let (functions, by_symbol) = (records, &mut this.by_symbol);
             by_symbol.retain(|_, id| !is_weak(functions, *id));
         }
-        for (id, function) in this.functions() {
+        let alive = this.alive();
+        for (id, function) in this.functions().filter(|(id, _)| alive.contains(id)) {
             for (number, call) in (0u32..).zip(&function.calls) {
                 if let Some(callee) = this.callee(id, call) {
                     this.callers.entry(callee).or_default().push((id, number));
@@ -126,6 +130,24 @@ impl<'a> Program<'a> {
         }
         this.follow_addresses();
         this
+    }
+
+    /// Functions that may run: the program's first one, those that somebody unseen may call, and what these call. Others are
+    /// in the program and do nothing there.
+    fn alive(&self) -> FxHashSet<FunctionId> {
+        let is_first = |id: FunctionId, f: &CompiledFunction| {
+            FIRST.contains(&self.string(id.unit, f.symbol)) || self.has_unseen_callers(id)
+        };
+        let first = self.functions().filter(|(id, f)| is_first(*id, f));
+        let mut open: Vec<FunctionId> = first.map(|(id, _)| id).collect();
+        let mut alive = FxHashSet::default();
+        while let Some(id) = open.pop() {
+            if alive.insert(id) {
+                let calls = self.function(id).into_iter().flat_map(|f| &f.calls);
+                open.extend(calls.filter_map(|call| self.callee(id, call)));
+            }
+        }
+        alive
     }
 
     /// A definition for all units: one that linking cannot replace wins; copies of an inline function are the same.
@@ -247,7 +269,7 @@ impl<'a> Program<'a> {
         own.or_else(|| self.by_symbol.get(symbol)).copied()
     }
 
-    /// Call sites of a function.
+    /// Call sites of a function, in functions that may run.
     pub fn callers(&self, of: FunctionId) -> &[(FunctionId, u32)] {
         self.callers.get(&of).map_or(&[], Vec::as_slice)
     }
@@ -267,7 +289,7 @@ impl<'a> Program<'a> {
         (local.then_some(unit), name)
     }
 
-    /// Who writes a global variable; `None` where others may.
+    /// Who writes a global variable, of functions that may run; `None` where others may.
     pub fn writers(&self, unit: u32, symbol: u32) -> Option<&[Writer]> {
         let key = self.global_key(unit, symbol);
         let elsewhere = self.open || self.exported.contains(key.1) || !self.defined.contains(&key);

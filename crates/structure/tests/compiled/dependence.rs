@@ -4,7 +4,7 @@
 use crate::build::run;
 use headwater_model::dependence::{Agreement, Origin};
 use headwater_model::psg::{ModuleStructure, Vertex};
-use headwater_structure::{Options, PASS_SOURCE, analyse, compare, framed, read_section};
+use headwater_structure::{Options, analyse, compare, framed, pass_source, read_section};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -19,7 +19,7 @@ fn plugins() -> &'static [(u32, PathBuf)] {
     static BUILT: OnceLock<(TempDir, Vec<(u32, PathBuf)>)> = OnceLock::new();
     let built = BUILT.get_or_init(|| {
         let dir = tempfile::tempdir().expect("a temporary directory");
-        std::fs::write(dir.path().join("pass.cpp"), PASS_SOURCE).expect("writes");
+        std::fs::write(dir.path().join("pass.cpp"), pass_source()).expect("writes");
         let build = |version: &u32| {
             let config = format!("/usr/lib/llvm-{version}/bin/llvm-config");
             let flags = Command::new(config).arg("--cxxflags").output().ok()?;
@@ -191,6 +191,32 @@ fn what_memory_and_control_hide_is_never_told_wrongly() {
     }
 }
 
+/// Names that are not what they seem, neighbours in memory, other types of the same memory, texts, and what is called back.
+#[test]
+fn what_was_once_told_wrongly_is_told_or_unknown() {
+    for (version, plugin) in plugins() {
+        let clang = format!("clang-{version}");
+        for level in [&["-O2"][..], &["-O3", "-march=x86-64-v3"], &["-O0"]] {
+            let dir = tempfile::tempdir().expect("a temporary directory");
+            let dir = dir.path();
+            let sources = ["doubted.c", "doubted_other.c"];
+            for source in sources {
+                if object(dir, &clang, Some(plugin), level, source).is_none() {
+                    return;
+                }
+            }
+            let args = ["doubted.o", "doubted_other.o", "-o", "cases", "-lm"];
+            run(dir, "mpicc.openmpi", &args).expect("links");
+            let what = format!("{clang} {level:?}");
+            let (good, unknown) = judged(&structure(dir, "cases"), &sources, &what);
+            assert!(
+                good >= 4 && good + unknown >= 16,
+                "{what}: {good}, {unknown}"
+            );
+        }
+    }
+}
+
 /// What a call certainly wrote before the loop decides, whatever decides whether the loop's function runs. Loops that almost
 /// fit this rule may be unknown, and must not be told wrongly.
 #[test]
@@ -288,6 +314,11 @@ fn planted_dependences_in_fortran_are_told_and_never_wrong() {
     run(dir, &flang, &hard).expect("links");
     let (good, unknown) = judged(&structure(dir, "cases"), &["hard.f90"], &flang);
     assert!(good + unknown >= 2, "{good}, {unknown}");
+    object(dir, &flang, Some(plugin), &["-O2"], "doubted.f90").expect("compiles");
+    let doubted = [&["doubted.o", "work.o"], &library[..]].concat();
+    run(dir, &flang, &doubted).expect("links");
+    let (good, unknown) = judged(&structure(dir, "cases"), &["doubted.f90"], &flang);
+    assert!(good >= 1 && good + unknown >= 3, "{good}, {unknown}");
 }
 
 #[test]

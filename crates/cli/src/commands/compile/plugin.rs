@@ -3,7 +3,7 @@
 use super::find;
 use headwater_load::cache_dir;
 use headwater_model::hash::mix2;
-use headwater_structure::PASS_SOURCE;
+use headwater_structure::pass_source;
 use rustix::fs::{FlockOperation, flock};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -35,7 +35,7 @@ pub fn plugin(version: u32, config: &Path) -> Result<PathBuf, String> {
         .ok_or("there is no place to keep the compiler's plugin: set HOME or XDG_CACHE_HOME to an absolute path")?;
     // Another LLVM or another source is another plugin. Asking LLVM's tool each time would take longer than many a
     // source takes to compile.
-    let key = format!("{}{PASS_SOURCE}", installed(config))
+    let key = format!("{}{}", installed(config), pass_source())
         .bytes()
         .fold(0, |key, byte| mix2(key, u64::from(byte)));
     let made = dir.join(format!("pass-{version}-{key:016x}.so"));
@@ -69,7 +69,7 @@ pub fn plugin(version: u32, config: &Path) -> Result<PathBuf, String> {
     let flags = String::from_utf8_lossy(&flags.stdout).into_owned();
     let own = |ending: &str| dir.join(format!("pass-{version}-{}.{ending}", std::process::id()));
     let (source, part) = (own("cpp"), own("part"));
-    std::fs::write(&source, PASS_SOURCE).map_err(cannot)?;
+    std::fs::write(&source, pass_source()).map_err(cannot)?;
     let compiler = find(&format!("clang++-{version}")).unwrap_or_else(|| PathBuf::from("c++"));
     let built = Command::new(&compiler)
         .args(["-fPIC", "-shared", "-fno-rtti", "-w"])

@@ -412,6 +412,10 @@ impl<'a> Walk<'_, 'a> {
                         self.made_of(step, argument, meaning::is_handle_position(symbol, i));
                     }
                 }
+                // How much is written is not known.
+                if at != 0 {
+                    before.into_iter().for_each(|b| self.on(b, step));
+                }
             }
             Meaning::Untouched => {
                 return self.passed_over(step, before, why);
