@@ -125,12 +125,27 @@ fn cause(diagnosis: &Value, class: &str, comment: &str) -> (usize, String, Vec<(
     (number, text(told), chain.iter().map(link).collect())
 }
 
+/// The line of the program's structure about the loop of a comment, of this function alone.
+fn of_structure(dir: &Path, function: &str, comment: &str) -> String {
+    let words = ["structure", "--function", function, "app"];
+    let out = headwater(dir).args(words).output().expect("runs");
+    assert!(out.status.success(), "{}", said(&out));
+    let text = String::from_utf8_lossy(&out.stdout).into_owned();
+    let of_loop = format!("loop  app.c:{}", line(comment));
+    let found = text.lines().find(|l| l.contains(&of_loop));
+    found.unwrap_or_else(|| panic!("{of_loop}: {text}")).into()
+}
+
 #[test]
 fn causes_say_what_their_work_depends_on() {
     let dir = tempfile::tempdir().expect("a temporary directory");
     if compiled(dir.path()).is_none() {
         return;
     }
+    let told = of_structure(dir.path(), "by_rank", "rank");
+    assert!(told.contains("[compiler: n from MPI_Comm_rank"), "{told}");
+    let told = of_structure(dir.path(), "by_argument", "argument");
+    assert!(told.contains("n from the program's input]"), "{told}");
     let diagnosis = diagnosis(dir.path());
     let (first, text, chain) = cause(&diagnosis, "uneven-work", "rank");
     let call = line("call");

@@ -224,7 +224,7 @@ const ROWS: [Row; 27] = [
         &["compute", "10000", "80000"],
     ),
     alone(
-        "8 threads with locks",
+        "8 threads that lock",
         Unit::Ratio,
         1.03,
         &["locks", "100000", "2000"],

@@ -11,8 +11,9 @@ use crate::storage::{
     resources, spool,
 };
 use crate::threads::{pause, thread};
-use headwater_format::spool::layout::{FileHeader, LOST_TO_DISK, put_text};
+use headwater_format::spool::layout::{BECAME_ANOTHER, FileHeader, LOST_TO_DISK, put_text};
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 /// Ends recording. The totals are final, unless recording is resumed.
 pub fn close() {
@@ -81,6 +82,9 @@ pub fn at_once(finished: u32) -> bool {
     if let Some(header) = unsafe { process_spool::header().as_mut() } {
         sum_up(header, pause::used_so_far());
         note_full_disk(header);
+        if finished != BECAME_ANOTHER {
+            note_children(header);
+        }
         header.finished = if stopped { 0 } else { finished };
     }
     recorded
@@ -95,14 +99,32 @@ pub fn undo() {
     }
 }
 
+/// Children that used less are nothing worth a sentence.
+const LEAST_OF_CHILDREN: Duration = Duration::from_millis(10);
+
 /// Reports children of a program without MPI: what they did is not recorded. Those of an MPI library are its own.
 fn say_of_children() {
-    let seconds = usage::of_children().as_secs_f64();
+    let used = usage::of_children();
+    let seconds = used.as_secs_f64();
     let without_mpi = || with_spool(|spool| Some(spool.header().library[0] == 0));
-    if seconds > 0.01 && without_mpi() == Some(true) {
+    if used > LEAST_OF_CHILDREN && without_mpi() == Some(true) {
         say(&format!(
             "Processes that the program started used {seconds:.2} s of CPU time, and nothing of them was recorded: this run is of process {} alone.",
             std::process::id()
         ));
+    }
+}
+
+/// The same where nothing may be allocated, and so without numbers.
+fn note_children(header: &mut FileHeader) {
+    const SENTENCE: &[u8] = b"\nProcesses that the program started used CPU time, and nothing of them was recorded: this run is of its first process alone.";
+    if header.library[0] != 0 || usage::of_children() <= LEAST_OF_CHILDREN {
+        return;
+    }
+    let used = header.notes.iter().position(|b| *b == 0);
+    let used = used.unwrap_or(header.notes.len());
+    let sentence = SENTENCE.get(usize::from(used == 0)..).unwrap_or(&[]);
+    if let Some(free) = header.notes.get_mut(used..) {
+        put_text(free, sentence);
     }
 }

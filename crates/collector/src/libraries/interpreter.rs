@@ -12,6 +12,8 @@ use headwater_cpython::{BLOCK, Code, DEBUG_WORDS, Layout, Memory, Stack, splice}
 use headwater_format::spool::layout;
 use std::ffi::CStr;
 use std::ops::Range;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering};
 
 /// The interpreter, which is never freed; null if there is none that is known.
@@ -268,8 +270,21 @@ fn is_state(python: &Python, address: u64, stack: &mut Stack) -> bool {
             .all(|frame| Code::read(&Checked, layout, python.code_type, frame.code).is_some())
 }
 
-/// Says so if frames of Python were looked for and never found.
+/// Whether a program is CPython by its name.
+fn is_named_python(program: &Path) -> bool {
+    let name = program.file_name().map_or(&[][..], |n| n.as_bytes());
+    let version = name.strip_prefix(b"python");
+    version.is_some_and(|v| v.iter().all(|b| b.is_ascii_digit() || *b == b'.'))
+}
+
+/// Says so if frames of Python were looked for and never found, or could not be looked for.
 pub fn report() {
+    let program = std::env::current_exe().unwrap_or_default();
+    if !SEEN.load(Ordering::Relaxed) && is_named_python(&program) {
+        say(
+            "Call paths have the C functions of Python in place of its own: this build of it does not show its symbols.",
+        );
+    }
     if python().is_some()
         && KEY.load(Ordering::Relaxed) == NO_KEY
         && LOOKS.load(Ordering::Relaxed) > 0
@@ -283,6 +298,19 @@ pub fn report() {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_interpreter_is_known_by_its_name() {
+        for (path, is) in [
+            ("/usr/bin/python3.12", true),
+            ("python", true),
+            ("/usr/bin/python3-config", false),
+            ("/opt/python3/bin/app", false),
+            ("", false),
+        ] {
+            assert_eq!(is_named_python(Path::new(path)), is, "{path}");
+        }
+    }
 
     #[test]
     fn versions_are_in_the_names_of_files() {

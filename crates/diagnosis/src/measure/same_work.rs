@@ -56,3 +56,32 @@ pub fn is_equal_everywhere(source: &Source) -> bool {
         Origin::Rank | Origin::Unknown => false,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use headwater_model::dependence::Link;
+
+    #[test]
+    fn what_all_ranks_get_together_is_the_same_everywhere() {
+        let of = |origin, call: &str| {
+            let link = Link {
+                name: call.to_string(),
+                file: None,
+                line: 1,
+            };
+            is_equal_everywhere(&Source {
+                origin,
+                chain: vec![link],
+            })
+        };
+        for call in ["MPI_Bcast", "MPI_Iallgatherv", "mpi_allgather_"] {
+            assert!(of(Origin::Message, call), "{call}");
+        }
+        for call in ["MPI_Recv", "MPI_Scatter", "MPI_Ineighbor_allgather"] {
+            assert!(!of(Origin::Message, call), "{call}");
+        }
+        assert!(of(Origin::Reduction, "MPI_Allreduce") && !of(Origin::Reduction, "MPI_Scan"));
+        assert!(of(Origin::Input, "main") && !of(Origin::Input, "getenv"));
+    }
+}

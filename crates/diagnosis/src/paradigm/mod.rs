@@ -248,8 +248,12 @@ fn what_is_missing(runs: &[&Run]) -> Vec<String> {
             run.header.cores.iter().sum(),
         );
         if ScaleSummary::crowds(threads, cores, threads::runq_share(run)) {
+            let effect = match run.is_without_mpi() {
+                true => "its threads also waited for a core",
+                false => "time in MPI is also time without a core",
+            };
             notes.push(format!(
-                "{name}: there were fewer cores ({cores}) than work for them, so that time in MPI is also time without a core."
+                "{name}: there were fewer cores ({cores}) than work for them, so that {effect}."
             ));
         }
         if !run.header.paused.is_empty() {

@@ -217,6 +217,32 @@ fn what_was_once_told_wrongly_is_told_or_unknown() {
     }
 }
 
+/// The linker optimises all units together, from what the plugin has seen of each.
+#[test]
+fn a_program_that_the_linker_optimises_is_told_too() {
+    for (version, plugin) in plugins() {
+        let clang = format!("clang-{version}");
+        if !Path::new(&format!("/usr/lib/llvm-{version}/lib/LLVMgold.so")).exists() {
+            eprintln!("the linker has no plugin of LLVM {version}: not tested");
+            continue;
+        }
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let dir = dir.path();
+        let sources = ["doubted.c", "doubted_other.c"];
+        for source in sources {
+            if object(dir, &clang, Some(plugin), &["-O2", "-flto"], source).is_none() {
+                return;
+            }
+        }
+        let library = "/usr/lib/x86_64-linux-gnu/openmpi/lib/libmpi.so";
+        let args = ["-flto", "doubted.o", "doubted_other.o", library, "-lm"];
+        let args = [&args[..], &["-o", "cases"]].concat();
+        run(dir, &clang, &args).expect("links");
+        let (good, unknown) = judged(&structure(dir, "cases"), &sources, &clang);
+        assert!(good >= 9 && good + unknown >= 18, "{good}, {unknown}");
+    }
+}
+
 /// What a call certainly wrote before the loop decides, whatever decides whether the loop's function runs. Loops that almost
 /// fit this rule may be unknown, and must not be told wrongly.
 #[test]
