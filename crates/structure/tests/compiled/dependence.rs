@@ -191,6 +191,26 @@ fn what_memory_and_control_hide_is_never_told_wrongly() {
     }
 }
 
+/// What the arguments of the call of a function come from, by position.
+fn parameters(s: &ModuleStructure, of: &str) -> Vec<(u32, Vec<Origin>)> {
+    let is_of = |d: &&headwater_model::dependence::Dependence| {
+        let vertices = s.functions.get(d.function as usize).map(|f| &f.vertices);
+        let vertex = vertices.and_then(|v| v.get(d.vertex as usize));
+        let name = vertex.and_then(|v| v.name);
+        name.is_some_and(|n| s.string(n) == of)
+    };
+    let call = s.dependences.vertices.iter().find(is_of).expect("a call");
+    let all = call.parameters.iter();
+    let mut out: Vec<(u32, Vec<Origin>)> = all
+        .map(|p| (p.position, p.sources.iter().map(|s| s.origin).collect()))
+        .collect();
+    for (_, origins) in &mut out {
+        origins.sort();
+        origins.dedup();
+    }
+    out
+}
+
 /// Names that are not what they seem, neighbours in memory, other types of the same memory, texts, and what is called back.
 #[test]
 fn what_was_once_told_wrongly_is_told_or_unknown() {
@@ -208,11 +228,15 @@ fn what_was_once_told_wrongly_is_told_or_unknown() {
             let args = ["doubted.o", "doubted_other.o", "-o", "cases", "-lm"];
             run(dir, "mpicc.openmpi", &args).expect("links");
             let what = format!("{clang} {level:?}");
-            let (good, unknown) = judged(&structure(dir, "cases"), &sources, &what);
+            let s = structure(dir, "cases");
+            let (good, unknown) = judged(&s, &sources, &what);
             assert!(
                 good >= 4 && good + unknown >= 16,
                 "{what}: {good}, {unknown}"
             );
+            use Origin::{Rank, Size};
+            let sent = parameters(&s, "MPI_Send");
+            assert_eq!(sent, [(2, vec![Size]), (4, vec![Rank, Size])], "{what}");
         }
     }
 }

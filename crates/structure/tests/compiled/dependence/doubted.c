@@ -169,5 +169,8 @@ int main(int argc, char **argv) {
     of_address(rank);
     of_mathematics(size);
     of_argument(argc);
+    /* Never run: what its arguments come from is told. */
+    if (argc > 1000)
+        MPI_Send(counts, size, MPI_INT, (rank + 1) % size, 3, grid);
     return MPI_Finalize();
 }
