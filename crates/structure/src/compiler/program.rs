@@ -1,6 +1,7 @@
 //! The records of all translation units of one module, joined by their symbols: whole-program analysis without link-time
 //! optimisation.
 
+use super::meaning;
 use super::record::{Base, Call, CompiledFunction, Node, Record, WrittenGlobal};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::cell::{Cell, RefCell};
@@ -37,6 +38,8 @@ pub struct Program<'a> {
     shared: FxHashSet<(FunctionId, u32)>,
     /// Functions with a call of what is not seen, which may call back.
     calling_unseen: Vec<FunctionId>,
+    /// Whether a reduction may call functions of the program, as it has made operations of its own.
+    calls_back: bool,
     /// What may write a global variable; of those variables that were asked for.
     changing: RefCell<FxHashMap<GlobalKey<'a>, Rc<Changing>>>,
     /// Symbols that shared libraries see.
@@ -70,6 +73,7 @@ impl<'a> Program<'a> {
             kept: FxHashSet::default(),
             shared: FxHashSet::default(),
             calling_unseen: Vec::new(),
+            calls_back: open,
             changing: RefCell::default(),
             exported,
             open,
@@ -113,6 +117,7 @@ impl<'a> Program<'a> {
             by_symbol.retain(|_, id| !is_weak(functions, *id));
         }
         let alive = this.alive();
+        this.calls_back = open || alive.iter().any(|id| this.makes_operations(*id));
         for (id, function) in this.functions().filter(|(id, _)| alive.contains(id)) {
             for (number, call) in (0u32..).zip(&function.calls) {
                 if let Some(callee) = this.callee(id, call) {
@@ -123,7 +128,8 @@ impl<'a> Program<'a> {
                 let key = this.global_key(id.unit, global.symbol);
                 this.writers.entry(key).or_default().push((id, global.seen));
             }
-            let unseen = |c: &Call| !c.quiet && this.callee(id, c).is_none();
+            let unseen =
+                |c: &Call| !c.quiet && this.callee(id, c).is_none() && !this.is_quiet(id, c);
             if function.calls.iter().any(unseen) {
                 this.calling_unseen.push(id);
             }
@@ -148,6 +154,19 @@ impl<'a> Program<'a> {
             }
         }
         alive
+    }
+
+    fn makes_operations(&self, id: FunctionId) -> bool {
+        let mut calls = self.function(id).into_iter().flat_map(|f| &f.calls);
+        calls.any(|call| {
+            let made = meaning::mpi(self.string(id.unit, call.callee));
+            made.is_some_and(|f| f.name.starts_with("MPI_Op_create"))
+        })
+    }
+
+    /// Whether a call is one of MPI that calls nothing of the program, though its operation may be any.
+    pub fn is_quiet(&self, from: FunctionId, call: &Call) -> bool {
+        !self.calls_back && meaning::mpi(self.string(from.unit, call.callee)).is_some()
     }
 
     /// A definition for all units: one that linking cannot replace wins; copies of an inline function are the same.

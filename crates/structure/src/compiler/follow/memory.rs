@@ -250,6 +250,15 @@ impl<'a> Walk<'_, 'a> {
         } = self.steps[step].state;
         let global = (function.unit, u32::try_from(node.more).unwrap_or(0));
         let at = asked_for(node.offset, asked);
+        let site = self.program.function(function);
+        let site = site.and_then(|f| f.calls.get(node.of as usize));
+        if site.is_some_and(|call| self.program.is_quiet(function, call)) {
+            return node
+                .operands
+                .first()
+                .into_iter()
+                .for_each(|b| self.on(*b, step));
+        }
         let entered = self.entered(function, stack, node.of, global);
         let (Some(callee), [before, why @ ..]) = (entered, &node.operands[..]) else {
             return self.global(step, global, at);
