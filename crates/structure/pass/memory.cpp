@@ -2,6 +2,12 @@
 
 namespace {
 
+bool overlaps(Offset a, uint64_t as, Offset b, uint64_t bs) {
+  if (a.mode != At || b.mode != At)
+    return true;
+  return a.at < b.at + int64_t(bs ? bs : 1) && b.at < a.at + int64_t(as ? as : 1);
+}
+
 unsigned OfFunction::load(LoadInst *l) {
   auto [base, off] = baseOf(l->getPointerOperand());
   if (!isObject(base)) {
@@ -14,6 +20,12 @@ unsigned OfFunction::load(LoadInst *l) {
     return add(n);
   }
   uint64_t size = dl.getTypeStoreSize(l->getType()).getKnownMinValue();
+  // Several neighbours that are read as one number.
+  if (l->getType()->isIntegerTy() && size >= 8 && off.mode == At)
+    for (auto &block : object(base).writers)
+      for (auto &w : block.second)
+        if (isa<StoreInst>(w.at) && w.off.mode == At && w.size < size && overlaps(w.off, w.size, off, size))
+          return unknown(Copied, l);
   Node n;
   n.name = nameOf(base, off.mode == At ? off.at : 0);
   Place p = placeOf(l->getDebugLoc());
@@ -44,12 +56,6 @@ unsigned OfFunction::atEntry(Object &o, Offset off) {
     return unknown(ThroughPointer, c);
   }
   return add(n);
-}
-
-bool overlaps(Offset a, uint64_t as, Offset b, uint64_t bs) {
-  if (a.mode != At || b.mode != At)
-    return true;
-  return a.at < b.at + int64_t(bs ? bs : 1) && b.at < a.at + int64_t(as ? as : 1);
 }
 
 // Whether one instruction may run before another one. Many questions are about the same blocks, so each block's answer is
@@ -183,10 +189,10 @@ unsigned OfFunction::either(unsigned a, unsigned b) {
   return add(n);
 }
 
-// Whether a number that is stored may be several that stood beside each other elsewhere.
+// Whether a number that is stored may be several that stood beside each other elsewhere: what is computed is one.
 bool isCopied(const Value *v) {
   bool wide = v->getType()->isIntegerTy() && v->getType()->getIntegerBitWidth() >= 64;
-  return wide && (isa<LoadInst>(v) || isa<Argument>(v) || isa<CallBase>(v));
+  return wide && !isa<Constant>(v) && !isa<CastInst>(v) && !isa<BinaryOperator>(v);
 }
 
 unsigned OfFunction::written(Object &o, const Object::Writer &w, Offset off, uint64_t size, BasicBlock *user) {
@@ -267,8 +273,9 @@ unsigned OfFunction::written(Object &o, const Object::Writer &w, Offset off, uin
       for (unsigned k = 0; k < type->getNumElements(); k++) {
         Offset at{At, w.off.at + int64_t(k) * each};
         if (!asked) {
+          bool within = off.mode == At && off.at > at.at && type->getElementType()->isIntegerTy();
           if (overlaps(at, each, off, size))
-            parts.push_back(lane(s->getValueOperand(), k, 0));
+            parts.push_back(within ? unknown(Copied, s) : lane(s->getValueOperand(), k, 0));
           continue;
         }
         Node one;

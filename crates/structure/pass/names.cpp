@@ -2,8 +2,20 @@
 
 namespace {
 
-// A function of MPI as it is called in C, in small letters: of its second interface, in Fortran, for large counts.
+bool isIgnored(const Instruction &i) {
+  if (isa<DbgInfoIntrinsic>(i))
+    return true;
+  auto *in = dyn_cast<IntrinsicInst>(&i);
+  return in && (in->isLifetimeStartOrEnd() || in->isAssumeLikeIntrinsic());
+}
+
+// The name of a function of MPI as it is in C, in small letters, whatever its language, interface and kind of counts; empty
+// if the name cannot be one: a program has wrappers with such names in small letters.
 std::string mpiName(StringRef name) {
+  bool ofC = name.substr(0, 4) == "MPI_" || name.substr(0, 5) == "PMPI_";
+  bool ofFortran = name.size() > 5 && name.back() == '_' && name.contains("mpi_");
+  if (!ofC && !ofFortran)
+    return "";
   std::string low = name.lower();
   StringRef n = StringRef(low).rtrim('_');
   if (n.substr(0, 5) == "pmpi_")
@@ -28,8 +40,8 @@ bool keepsBuffer(StringRef name) {
   return !begins && n.size() > 5 && known.substr(n.size() - 5) == "_init";
 }
 
-// A program may have functions of its own with such names, so that only those count that there are. Conversions of
-// handles and the interface for tools are many, and none calls back.
+// Whether a function is one of MPI's. A program may have others whose names begin so. Conversions of handles and the
+// interface for tools are known by their names alone.
 bool isMpi(StringRef name) {
   static const StringSet<> known = [] {
     StringSet<> all;
@@ -58,7 +70,17 @@ bool callsBack(const CallBase &c, StringRef name) {
     return true;
   auto *op = c.getArgOperand(operation)->stripPointerCasts();
   if (auto *g = dyn_cast<GlobalVariable>(op))
-    return !g->isConstant() && g->getName().substr(0, 9) != "ompi_mpi_";
+    return !g->isConstant() && g->getName().substr(0, 5) != "ompi_";
+  // Fortran passes a constant in a variable of its own.
+  if (auto *slot = dyn_cast<AllocaInst>(op)) {
+    for (auto *u : slot->users())
+      if (auto *s = dyn_cast<StoreInst>(u))
+        if (s->getPointerOperand() != slot || !isa<ConstantInt>(s->getValueOperand()))
+          return true;
+    return any_of(slot->users(), [&](User *u) {
+      return u != &c && !isa<StoreInst>(u) && !isa<LoadInst>(u) && !isIgnored(*cast<Instruction>(u));
+    });
+  }
   return !isa<Constant>(op);
 }
 
@@ -123,13 +145,6 @@ bool isQuiet(const CallBase &c) {
   if (!callee || !callee->isDeclaration() || !isHarmless(callee->getName()))
     return false;
   return !isMpi(callee->getName()) || !callsBack(c, callee->getName());
-}
-
-bool isIgnored(const Instruction &i) {
-  if (isa<DbgInfoIntrinsic>(i))
-    return true;
-  auto *in = dyn_cast<IntrinsicInst>(&i);
-  return in && (in->isLifetimeStartOrEnd() || in->isAssumeLikeIntrinsic());
 }
 
 } // namespace

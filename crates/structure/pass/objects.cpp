@@ -223,11 +223,12 @@ bool mayContain(const DIType *outer, const DIType *inner, int depth) {
     return true;
   // Enumerations are integers.
   auto *record = dyn_cast<DICompositeType>(outer), *other = dyn_cast<DICompositeType>(inner);
-  if ((record && record->getTag() == dwarf::DW_TAG_enumeration_type) ||
-      (other && other->getTag() == dwarf::DW_TAG_enumeration_type))
-    return !record || !other || record->getTag() == other->getTag();
-  if (x && y)
-    return x->getSizeInBits() == y->getSizeInBits() && isInteger(*x) == isInteger(*y);
+  bool first = record && record->getTag() == dwarf::DW_TAG_enumeration_type;
+  bool second = other && other->getTag() == dwarf::DW_TAG_enumeration_type;
+  if ((x || first) && (y || second))
+    return outer->getSizeInBits() == inner->getSizeInBits() && (first || isInteger(*x)) == (second || isInteger(*y));
+  if (first)
+    return false;
   if (!record)
     return isa<DIDerivedType>(outer) && isa<DIDerivedType>(inner);
   if (other && !record->getName().empty() && record->getName() == other->getName())

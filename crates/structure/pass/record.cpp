@@ -47,7 +47,7 @@ using namespace llvm;
 namespace {
 
 // Of the record: changes whenever its layout or meaning does. src/compiler/reading.rs has the same number.
-constexpr unsigned Version = 4;
+constexpr unsigned Version = 5;
 // Functions with more nodes than this are not followed further.
 constexpr size_t MostNodes = 1 << 16;
 // Blocks that one question about memory may visit.

@@ -156,8 +156,12 @@ bool isPacked(const Instruction &i) {
   };
   if (!i.getType()->isIntegerTy() || i.getType()->getIntegerBitWidth() < 64)
     return false;
-  if (i.getOpcode() == Instruction::LShr || i.getOpcode() == Instruction::AShr)
-    return by(i.getOperand(1));
+  if (i.getOpcode() == Instruction::LShr || i.getOpcode() == Instruction::AShr) {
+    // Moved to the left and back: its sign is extended.
+    auto *left = dyn_cast<BinaryOperator>(i.getOperand(0));
+    bool back = left && left->getOpcode() == Instruction::Shl && left->getOperand(1) == i.getOperand(1);
+    return by(i.getOperand(1)) && !back;
+  }
   if (i.getOpcode() != Instruction::Or && i.getOpcode() != Instruction::Add)
     return false;
   for (auto &o : i.operands()) {

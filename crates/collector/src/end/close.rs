@@ -78,7 +78,8 @@ pub fn at_once(finished: u32) -> bool {
     resources::end();
     thread::settle_totals();
     // SAFETY: null or the header in our mapping, which is there until the process ends. Nothing is recorded any more, so
-    // nobody else writes these fields.
+    // nobody else writes these fields, but for notes: if another thread adds a sentence at the same time, the text of one
+    // may be in the other, and it still ends within its field.
     if let Some(header) = unsafe { process_spool::header().as_mut() } {
         sum_up(header, pause::used_so_far());
         note_full_disk(header);

@@ -92,11 +92,17 @@ fn figures(
     Ok(out)
 }
 
-/// What figures are modelled over: ranks, times the threads that each was asked for.
-fn size(header: &Header) -> u32 {
-    header
-        .ranks
-        .saturating_mul(header.threads_asked.unwrap_or(1).max(1))
+/// Whether figures are modelled over threads: the numbers of ranks are equal, and each run was asked for threads.
+fn is_over_threads(headers: &[&Header]) -> bool {
+    let ranks = headers.first().map(|h| h.ranks);
+    let mut all = headers.iter();
+    all.all(|h| Some(h.ranks) == ranks && h.threads_asked.is_some())
+}
+
+/// What figures are modelled over: ranks or, `over_threads`, ranks times the threads that each was asked for.
+fn size(header: &Header, over_threads: bool) -> u32 {
+    let threads = header.threads_asked.filter(|_| over_threads);
+    header.ranks.saturating_mul(threads.unwrap_or(1).max(1))
 }
 
 /// Vertices of the run with the most ranks, with models of a metric over all runs: `slope` and `r_squared` of the
@@ -105,7 +111,7 @@ fn size(header: &Header) -> u32 {
 /// are missing, and the place comes after those that have them. `predicted` is the figure at `at` ranks, by the model
 /// or, with fewer runs, by the line. `growth` is how much more that is than in the run with the most ranks; the most
 /// growth comes first. `at_N` is the figure of the run with N ranks; the mean of runs with equal numbers of ranks
-/// counts as one. Where runs were asked for threads, ranks times threads take the place of ranks.
+/// counts as one. If only threads differ, ranks times threads take the place of ranks.
 ///
 /// # Errors
 /// If the sets are of different programs, all runs have the same number of ranks and threads, vertices have no such metric, or it
@@ -123,8 +129,11 @@ pub fn scaling_models(
         }
     }
     let mut sets: Vec<&Set> = sets.to_vec();
-    sets.sort_by_key(|s| size(&s.view().header));
-    let ranks: Vec<u32> = sets.iter().map(|s| size(&s.view().header)).collect();
+    let headers: Vec<&Header> = sets.iter().map(|s| &*s.view().header).collect();
+    let over_threads = is_over_threads(&headers);
+    sets.sort_by_key(|s| size(&s.view().header, over_threads));
+    let sizes = sets.iter().map(|s| size(&s.view().header, over_threads));
+    let ranks: Vec<u32> = sizes.collect();
     let (Some(last), Some(most)) = (sets.last(), ranks.last()) else {
         return Err(PassError::Argument(
             "V1".to_string(),
@@ -132,8 +141,7 @@ pub fn scaling_models(
         ));
     };
     if ranks.first() == Some(most) {
-        let threaded = last.view().header.threads_asked.is_some();
-        let unit = if threaded {
+        let unit = if over_threads {
             "ranks times threads"
         } else {
             "ranks"

@@ -47,7 +47,9 @@ const ANSWERS: [(&str, usize, Origin); 21] = [
 /// The MPI function of a symbol in C or Fortran.
 pub fn mpi(symbol: &str) -> Option<&'static Function> {
     static KNOWN: OnceLock<FxHashMap<String, &'static Function>> = OnceLock::new();
-    if !crate::names::is_mpi_name(symbol) {
+    // A program has wrappers with names in small letters: those of Fortran end so.
+    let is_wrapper = symbol.starts_with(|c: char| c.is_ascii_lowercase()) && !symbol.ends_with('_');
+    if is_wrapper || !crate::names::is_mpi_name(symbol) {
         return None;
     }
     let known = KNOWN.get_or_init(|| {
@@ -159,7 +161,7 @@ fn is_read_only(function: &Function, argument: usize) -> bool {
 /// Divides ranks, its first argument, over dimensions.
 const DIMENSIONS: &str = "MPI_Dims_create";
 
-/// Whether a function reads an argument, of which what it leaves in others is made.
+/// Whether a function reads an argument: what it leaves behind others is made of these.
 pub fn is_input(symbol: &str, argument: usize) -> bool {
     match mpi(symbol) {
         Some(function) if function.name == DIMENSIONS => argument < 2,
@@ -170,7 +172,14 @@ pub fn is_input(symbol: &str, argument: usize) -> bool {
 
 /// Whether a function of C reads a text that it is given.
 fn of_text(symbol: &str) -> bool {
-    symbol.ends_with("sscanf")
+    ["sscanf", "__isoc99_sscanf", "__isoc23_sscanf"].contains(&symbol)
+}
+
+/// Whether a function that answers by [`Meaning::OfArguments`] may leave what was there: all of it or, if `behind`, what is
+/// behind the first byte.
+pub fn may_leave(symbol: &str, behind: bool) -> bool {
+    let divides = mpi(symbol).is_some_and(|f| f.name == DIMENSIONS);
+    divides || behind && (of_text(symbol) || of_handle(symbol))
 }
 
 /// Whether a function of Fortran's runtime reads a value of what its handle was made for: a file, or a text.
@@ -350,6 +359,7 @@ pub fn result(symbol: &str) -> Meaning {
     match symbol {
         "getenv" | "getchar" | "fgetc" | "getc" => Meaning::New(Origin::Input),
         "malloc" | "calloc" | "_Znwm" | "_Znam" => Meaning::New(Origin::Constant),
+        _ if of_text(symbol) => Meaning::New(Origin::Unknown),
         _ if READS.iter().any(|(n, _)| *n == symbol) => Meaning::New(Origin::Input),
         _ if CONVERTS.contains(&symbol) => Meaning::OfArguments,
         // What is read of a text is what the program wrote into it.

@@ -38,6 +38,8 @@ pub struct Program<'a> {
     shared: FxHashSet<(FunctionId, u32)>,
     /// Functions with a call of what is not seen, which may call back.
     calling_unseen: Vec<FunctionId>,
+    /// Functions that may run.
+    alive: FxHashSet<FunctionId>,
     /// Whether a reduction may call functions of the program, as it has made operations of its own.
     calls_back: bool,
     /// What may write a global variable; of those variables that were asked for.
@@ -73,6 +75,7 @@ impl<'a> Program<'a> {
             kept: FxHashSet::default(),
             shared: FxHashSet::default(),
             calling_unseen: Vec::new(),
+            alive: FxHashSet::default(),
             calls_back: open,
             changing: RefCell::default(),
             exported,
@@ -116,9 +119,12 @@ impl<'a> Program<'a> {
             let (functions, by_symbol) = (records, &mut this.by_symbol);
             by_symbol.retain(|_, id| !is_weak(functions, *id));
         }
-        let alive = this.alive();
-        this.calls_back = open || alive.iter().any(|id| this.makes_operations(*id));
-        for (id, function) in this.functions().filter(|(id, _)| alive.contains(id)) {
+        this.alive = this.find_alive();
+        this.calls_back = open || this.alive.iter().any(|id| this.makes_operations(*id));
+        for (id, function) in this.functions() {
+            if !this.is_alive(id) {
+                continue;
+            }
             for (number, call) in (0u32..).zip(&function.calls) {
                 if let Some(callee) = this.callee(id, call) {
                     this.callers.entry(callee).or_default().push((id, number));
@@ -138,9 +144,13 @@ impl<'a> Program<'a> {
         this
     }
 
-    /// Functions that may run: the program's first one, those that somebody unseen may call, and what these call. Others are
-    /// in the program and do nothing there.
-    fn alive(&self) -> FxHashSet<FunctionId> {
+    /// Whether a function may run. Others are in the program and do nothing there.
+    pub fn is_alive(&self, id: FunctionId) -> bool {
+        self.alive.contains(&id)
+    }
+
+    /// Functions that may run: the program's first one, those that somebody unseen may call, and what these call.
+    fn find_alive(&self) -> FxHashSet<FunctionId> {
         let is_first = |id: FunctionId, f: &CompiledFunction| {
             FIRST.contains(&self.string(id.unit, f.symbol)) || self.has_unseen_callers(id)
         };

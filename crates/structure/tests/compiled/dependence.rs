@@ -230,8 +230,9 @@ fn what_was_once_told_wrongly_is_told_or_unknown() {
             let what = format!("{clang} {level:?}");
             let s = structure(dir, "cases");
             let (good, unknown) = judged(&s, &sources, &what);
+            let least = if level == ["-O2"] { 10 } else { 4 };
             assert!(
-                good >= 4 && good + unknown >= 16,
+                good >= least && good + unknown >= 16,
                 "{what}: {good}, {unknown}"
             );
             use Origin::{Rank, Size};

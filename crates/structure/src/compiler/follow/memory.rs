@@ -215,7 +215,9 @@ impl<'a> Walk<'_, 'a> {
         if meaning::is_of_arguments(self.program.string(unit, symbol)) {
             return self.end(Origin::Input, Some(step), None);
         }
-        let Some(writers) = self.program.writers(unit, symbol) else {
+        // Of code that never runs there is nothing true to say.
+        let writers = self.program.writers(unit, symbol);
+        let Some(writers) = writers.filter(|_| self.program.is_alive(function)) else {
             return self.end(Origin::Unknown, Some(step), None);
         };
         self.end(Origin::Constant, Some(step), None);
@@ -421,8 +423,7 @@ impl<'a> Walk<'_, 'a> {
                         self.made_of(step, argument, meaning::is_handle_position(symbol, i));
                     }
                 }
-                // How much is written is not known.
-                if at != 0 {
+                if meaning::may_leave(symbol, at != 0) {
                     before.into_iter().for_each(|b| self.on(b, step));
                 }
             }
