@@ -118,14 +118,8 @@ fn say_of_children() {
 
 /// The same where nothing may be allocated, and so without numbers.
 fn note_children(header: &mut FileHeader) {
-    const SENTENCE: &[u8] = b"\nProcesses that the program started used CPU time, and nothing of them was recorded: this run is of its first process alone.";
-    if header.library[0] != 0 || usage::of_children() <= LEAST_OF_CHILDREN {
-        return;
-    }
-    let used = header.notes.iter().position(|b| *b == 0);
-    let used = used.unwrap_or(header.notes.len());
-    let sentence = SENTENCE.get(usize::from(used == 0)..).unwrap_or(&[]);
-    if let Some(free) = header.notes.get_mut(used..) {
-        put_text(free, sentence);
+    const SENTENCE: &str = "Processes that the program started used CPU time, and nothing of them was recorded: this run is of its first process alone.";
+    if header.library[0] == 0 && usage::of_children() > LEAST_OF_CHILDREN {
+        process_spool::append(&mut header.notes, SENTENCE);
     }
 }

@@ -279,8 +279,8 @@ fn is_named_python(program: &Path) -> bool {
 
 /// Says so if frames of Python were looked for and never found, or could not be looked for.
 pub fn report() {
-    let program = std::env::current_exe().unwrap_or_default();
-    if !is_there() && is_named_python(&program) {
+    let program = || std::env::current_exe().unwrap_or_default();
+    if !is_there() && is_named_python(&program()) {
         say(
             "Call paths have the C functions of Python in place of its own: this build of it does not export its symbols.",
         );

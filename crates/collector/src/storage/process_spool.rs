@@ -94,15 +94,21 @@ pub fn say(note: &str) {
         if layout::text(notes).lines().any(|said| said == note) {
             return Some(());
         }
-        let used = notes.iter().position(|b| *b == 0).unwrap_or(notes.len());
-        let text = if used == 0 {
-            note.to_string()
-        } else {
-            format!("\n{note}")
-        };
-        put_text(notes.get_mut(used..)?, text.as_bytes());
+        append(notes, note);
         Some(())
     });
+}
+
+/// Adds a sentence to notes that may have some. Neither allocates nor locks.
+pub fn append(notes: &mut [u8], note: &str) {
+    let used = notes.iter().position(|b| *b == 0).unwrap_or(notes.len());
+    let begin = used + usize::from(used > 0);
+    if used > 0 && begin < notes.len() {
+        put_text(notes.get_mut(used..).unwrap_or_default(), b"\n");
+    }
+    if let Some(free) = notes.get_mut(begin..) {
+        put_text(free, note.as_bytes());
+    }
 }
 
 /// Takes a sentence out of the notes.

@@ -114,8 +114,8 @@ fn size(header: &Header, over_threads: bool) -> u32 {
 /// counts as one. If only threads differ, ranks times threads take the place of ranks.
 ///
 /// # Errors
-/// If the sets are of different programs, all runs have the same number of ranks and threads, vertices have no such metric, or it
-/// is interrupted.
+/// If the sets are of different programs, all runs have the same number of ranks and threads, vertices have no such
+/// metric, or it is interrupted.
 pub fn scaling_models(
     sets: &[&Set],
     metric: &str,

@@ -166,6 +166,7 @@ impl<'a> Program<'a> {
         alive
     }
 
+    /// Whether a function makes an operation for reductions.
     fn makes_operations(&self, id: FunctionId) -> bool {
         let mut calls = self.function(id).into_iter().flat_map(|f| &f.calls);
         calls.any(|call| {

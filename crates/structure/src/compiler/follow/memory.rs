@@ -255,11 +255,8 @@ impl<'a> Walk<'_, 'a> {
         let site = self.program.function(function);
         let site = site.and_then(|f| f.calls.get(node.of as usize));
         if site.is_some_and(|call| self.program.is_quiet(function, call)) {
-            return node
-                .operands
-                .first()
-                .into_iter()
-                .for_each(|b| self.on(*b, step));
+            let before = node.operands.first();
+            return before.into_iter().for_each(|b| self.on(*b, step));
         }
         let entered = self.entered(function, stack, node.of, global);
         let (Some(callee), [before, why @ ..]) = (entered, &node.operands[..]) else {
