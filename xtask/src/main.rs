@@ -2,6 +2,9 @@
 
 mod apt;
 mod bench;
+mod compiled;
+mod compilers;
+mod docs;
 mod dose;
 mod figures;
 mod fuzz;
@@ -77,6 +80,7 @@ Is the answer true?
                             --code NAME          into these codes (hypre-ij, tachyon)
                             --doc                write the table into docs/COMPILER.md
                             --built              with the release that is built
+  compiled                  compile the testbed with the plugin: vertices, agreement with the machine code, compile time
   codes [NAME…]             fetch, build and run the real codes of the bench [--coverage] [--list]
 
 Does recording disturb or lose anything?
@@ -132,6 +136,7 @@ fn main() -> ExitCode {
             .and_then(|r| score::score(&r)),
         Some("codes") => truth::codes::check(rest),
         Some("truth") => truth::bench::Request::parse(rest).and_then(|r| truth::bench::truth(&r)),
+        Some("compiled") => compiled::command(rest),
         Some("dependences") => truth::dependences::command(rest),
         Some("kills") => kills(rest),
         Some("fuzz") => fuzz::command(rest),
@@ -215,26 +220,11 @@ fn demo_page() -> std::path::PathBuf {
 /// Puts the demonstration's report into the README, and pictures of its page into docs/pictures.
 fn readme(report: &str) -> shell::Done {
     viewer::pictures(&demo_page())?;
-    let path = shell::root().join("README.md");
-    let text = std::fs::read_to_string(&path).map_err(|e| e.to_string())?;
-    let (Some((head, rest)), Some((_, tail))) = (
-        text.split_once("<!-- report -->"),
-        text.split_once("<!-- end -->"),
-    ) else {
-        return Err("README.md has lost the marks around its report".into());
-    };
-    let _ = rest;
     // The program's own output comes before the answer.
     let start = report.find("From ").unwrap_or(0);
     let report = setup::without_machine_paths(&report[start..]);
-    std::fs::write(
-        &path,
-        format!(
-            "{head}<!-- report -->\n```text\n{}```\n<!-- end -->{tail}",
-            report
-        ),
-    )
-    .map_err(|e| e.to_string())
+    let text = format!("```text\n{report}```\n");
+    docs::put("README.md", ("<!-- report -->", "<!-- end -->"), &text)
 }
 
 /// Reads the number of kills and the seed that moments are drawn from.

@@ -1,12 +1,13 @@
 //! Programs of the testbed and what is known of them.
 
+use crate::compilers;
 use crate::mpi::Mpi;
 use crate::request::Request;
 use crate::setup;
 use crate::shell::{output, root};
 use serde::Deserialize;
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// What is known of a program; the tool never reads it.
@@ -174,7 +175,8 @@ fn programs(request: &Request) -> PathBuf {
     }
 }
 
-fn names(request: &Request) -> Vec<String> {
+/// Names of the programs that a request may mean.
+pub fn names(request: &Request) -> Vec<String> {
     let entries = std::fs::read_dir(programs(request))
         .into_iter()
         .flatten()
@@ -210,13 +212,62 @@ pub fn build_all(request: &Request) -> Result<Vec<Case>, String> {
         .collect()
 }
 
+fn manifest(dir: &Path, name: &str) -> Result<Manifest, String> {
+    let text =
+        std::fs::read_to_string(dir.join("expected.toml")).map_err(|e| format!("{name}: {e}"))?;
+    toml::from_str(&text).map_err(|e| format!("{name}/expected.toml: {e}"))
+}
+
+/// Builds a program of MPI in `out` with the compilers that write its structure, and returns it; the time of each source goes
+/// to a file. `None` for a program in Fortran, because the distribution's modules of MPI are not for flang, or in Rust.
+///
+/// # Errors
+/// It does not compile.
+pub fn build_with_plugin(name: &str, out: &Path, times: &Path) -> Result<Option<PathBuf>, String> {
+    let dir = programs(&Request::default()).join(name);
+    let manifest = manifest(&dir, name)?;
+    let (compiler, all) = match manifest.language.as_str() {
+        "c" => ("$CC", &manifest.sources),
+        "c++" => ("$CXX", &manifest.sources),
+        _ => return Ok(None),
+    };
+    let mut flags = manifest.flags.join(" ");
+    if flags.is_empty() {
+        flags = "-O2".to_string();
+    }
+    let mut lines = vec!["set -e".to_string()];
+    let mut objects = Vec::new();
+    for (i, source) in all.iter().enumerate() {
+        let object = format!("{name}.{i}.o");
+        let source = dir.join(source).display().to_string();
+        lines.push(format!("{compiler} -g {flags} -c '{source}' -o {object}"));
+        objects.push(object);
+    }
+    if let Some(library) = &manifest.library {
+        let (source, shared) = (dir.join(library), format!("lib{name}.so"));
+        let source = source.display();
+        lines.push(format!(
+            "$CC -g {flags} -shared -fPIC '{source}' -o {shared}"
+        ));
+        objects.push(format!("{shared} -Wl,-rpath,'$ORIGIN'"));
+    }
+    let objects = objects.join(" ");
+    // The distribution has the libraries of OpenMP of one version of LLVM only.
+    let openmp = "-L/usr/lib/llvm-14/lib";
+    lines.push(format!(
+        "{compiler} {flags} {objects} {openmp} -lm -o {name}"
+    ));
+    let mut shell = Command::new("bash");
+    shell.args(["-c", &lines.join("\n")]).current_dir(out);
+    compilers::set(&mut shell, Some((times, 1)))?;
+    output(&mut shell).map_err(|e| format!("{name}: {e}"))?;
+    Ok(Some(out.join(name)))
+}
+
 fn build(name: String, request: &Request) -> Result<Case, String> {
     let mpi = request.mpi;
     let dir = programs(request).join(&name);
-    let text =
-        std::fs::read_to_string(dir.join("expected.toml")).map_err(|e| format!("{name}: {e}"))?;
-    let manifest: Manifest =
-        toml::from_str(&text).map_err(|e| format!("{name}/expected.toml: {e}"))?;
+    let manifest = manifest(&dir, &name)?;
     if manifest.cause.is_empty() != (manifest.expected.as_deref() == Some("none")) {
         return Err(format!(
             "{name}/expected.toml: either causes or expected = \"none\", not both or neither"

@@ -1,7 +1,7 @@
 #!/bin/bash
-# A compiler for the bench: headwater cc, cxx or fc, by the name that this file is called by. Of one object in twelve the
-# time is measured too, without the plugin and with it, in turn: user and system seconds go to the file $HW_TIMES. Only
-# their sum is exact, as some systems divide it by ticks.
+# A compiler for the bench: headwater cc, cxx or fc, by the name that this file is called by. Of one object in $HW_EACH
+# the time is measured too, without the plugin and with it, in turn: user and system seconds go to the file $HW_TIMES.
+# Only their sum is exact, as some systems divide it by ticks.
 language=${0##*/}
 source=
 compiles=
@@ -13,7 +13,7 @@ for word in "$@"; do
 done
 name=${source##*/}
 sum=$(cksum <<<"$name")
-if [ -n "$HW_TIMES" ] && [ -n "$compiles" ] && [ -n "$source" ] && [ $((${sum%% *} % 12)) = 0 ]; then
+if [ -n "$HW_TIMES" ] && [ -n "$compiles" ] && [ -n "$source" ] && [ $((${sum%% *} % HW_EACH)) = 0 ]; then
   other=$(mktemp)
   plain() {
     OMPI_CC=clang-$HEADWATER_LLVM OMPI_CXX=clang++-$HEADWATER_LLVM OMPI_FC=flang-new-$HEADWATER_LLVM \

@@ -187,6 +187,8 @@ pub struct Comparison {
     pub loops: Agreement,
     /// Calls of MPI.
     pub mpi: Agreement,
+    /// Parts of what the compiler wrote that are not compared because they cannot be read, a sentence each.
+    pub problems: Vec<String>,
 }
 
 /// How many places agree.

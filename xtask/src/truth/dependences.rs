@@ -10,15 +10,19 @@ mod plant;
 
 use super::codes::{Code, Language, Tree};
 use super::plan::Random;
+use crate::compilers;
+use crate::docs;
 use crate::setup;
-use crate::shell::{Done, output, root};
+use crate::shell::Done;
 use judge::{Verdict, judge};
 use plant::{Wish, places, plant, wish};
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 /// Codes that are planted into if none is named.
 const CODES: [&str; 2] = ["hypre-ij", "tachyon"];
+
+/// The table's place in the documentation.
+const MARKS: (&str, &str) = ("<!-- planted -->", "<!-- end of planted -->");
 
 /// Places that are tried for a case.
 const TRIES: usize = 40;
@@ -95,7 +99,13 @@ pub fn command(arguments: &[String]) -> Done {
     for code in &codes {
         println!("building {} with the plugin", code.name);
         let tree = code.prepare_compiled()?;
-        println!("{}", figures(&tree)?);
+        let times = std::fs::read_to_string(tree.times()).unwrap_or_default();
+        let found = compilers::compared(&tree.program())?;
+        print!(
+            "{}{}",
+            compilers::HEAD,
+            compilers::row(&code.name, &found, &times)
+        );
         trees.push(tree);
     }
     let mut cases = Vec::new();
@@ -115,7 +125,7 @@ pub fn command(arguments: &[String]) -> Done {
     let table = table(&request, &cases);
     println!("\n{table}");
     if request.doc {
-        write(&table)?;
+        docs::put("docs/COMPILER.md", MARKS, &table)?;
     }
     match cases.iter().filter(|c| c.verdict.is_wrong()).count() {
         0 => Ok(()),
@@ -164,49 +174,6 @@ fn one(tree: &Tree, random: &mut Random, number: usize) -> Result<Case, String> 
         "no place for case {number} of {} in {TRIES} tries: {why}",
         tree.code().name
     ))
-}
-
-/// Vertices, agreement and compile time of a code.
-fn figures(tree: &Tree) -> Result<String, String> {
-    let mut compare = Command::new(setup::headwater());
-    compare.args(["structure", "--quiet", "--compare"]);
-    let said = output(compare.arg(tree.program()))?;
-    let lines = said.lines().filter(|l| !l.starts_with("  "));
-    let mut out: Vec<String> = lines.map(str::to_string).collect();
-    let times = std::fs::read_to_string(tree.times()).unwrap_or_default();
-    out.push(match compile_time(&times) {
-        Some((files, plain, with)) => format!(
-            "{files} sources: {plain:.2} seconds of CPU time without the plugin, {with:.2} with it ({:+.1} %)",
-            100.0 * (with / plain - 1.0)
-        ),
-        None => "no compile times".to_string(),
-    });
-    Ok(out.join("\n"))
-}
-
-/// Sources, and seconds of CPU time of all without and with the plugin: of each source the shortest ones, as others disturb
-/// only to longer times.
-fn compile_time(times: &str) -> Option<(usize, f64, f64)> {
-    let (mut files, mut plain, mut with) = (0, 0.0, 0.0);
-    for line in times.lines() {
-        let numbers: Vec<f64> = line
-            .split(' ')
-            .skip(1)
-            .filter_map(|w| w.parse().ok())
-            .collect();
-        let each: Vec<f64> = numbers
-            .chunks_exact(2)
-            .map(|pair| pair.iter().sum())
-            .collect();
-        let least = |skip: usize| each.iter().skip(skip).step_by(2).copied().reduce(f64::min);
-        let (Some(a), Some(b)) = (least(0), least(1)) else {
-            continue;
-        };
-        files += 1;
-        plain += a;
-        with += b;
-    }
-    (plain > 0.0).then_some((files, plain, with))
 }
 
 fn row(case: &Case) -> String {
@@ -258,30 +225,4 @@ fn table(request: &Request, cases: &[Case]) -> String {
         out += &format!("{}\n", row(case));
     }
     out
-}
-
-/// Puts the table into the documentation, between its marks.
-fn write(table: &str) -> Done {
-    let path = root().join("docs/COMPILER.md");
-    let text = std::fs::read_to_string(&path).map_err(|e| e.to_string())?;
-    let (begin, end) = ("<!-- planted -->\n", "<!-- end of planted -->");
-    let parts = text.split_once(begin);
-    let parts = parts.and_then(|(head, rest)| Some((head, rest.split_once(end)?.1)));
-    let (head, tail) = parts.ok_or("docs/COMPILER.md has lost the marks around its table")?;
-    std::fs::write(path, format!("{head}{begin}{table}{end}{tail}")).map_err(|e| e.to_string())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_shortest_times_of_each_source_are_summed() {
-        let times =
-            "a.c 0.8 0.2 1.0 0.2 0.9 0.2 1.1 0.0 1.5 0.0 1.0 0.3\nb.c 1.5 0.5 1.9 0.1\nbroken\n";
-        let (files, plain, with) = compile_time(times).expect("times");
-        assert_eq!(files, 2);
-        assert!((plain - 3.0).abs() < 1e-9 && (with - 3.1).abs() < 1e-9);
-        assert!(compile_time("").is_none());
-    }
 }

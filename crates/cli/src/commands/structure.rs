@@ -157,5 +157,8 @@ fn compared(c: &Comparison) -> String {
     };
     part("loops", &c.loops);
     part("MPI calls", &c.mpi);
+    for problem in &c.problems {
+        out += &format!("note: {problem}\n");
+    }
     out
 }

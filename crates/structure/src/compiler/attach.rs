@@ -4,7 +4,7 @@ use super::matching::{Match, base, matched};
 use super::merged::{Merged, merged};
 use super::program::{FunctionId, Program};
 use super::record::{Kind, Record};
-use super::{follow, meaning, records};
+use super::{follow, meaning, records, unreadable};
 use crate::elf::Image;
 use headwater_model::dependence::{Condition, Dependence, Dependences, Origin, Parameter, Source};
 use headwater_model::psg::{Function, ModuleStructure};
@@ -87,8 +87,8 @@ pub fn attach(image: &Image<'_>, structure: &mut ModuleStructure) {
     };
     for problem in problems {
         structure.problems.push(format!(
-            "the compiler's structure in {} is {problem}; that of the machine code is used in its place",
-            super::SECTION
+            "{}; that of the machine code is used in its place",
+            unreadable(&problem)
         ));
     }
     if records.is_empty() {

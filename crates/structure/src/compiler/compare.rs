@@ -5,7 +5,7 @@ use super::loops::{How, Pairing, Partner, Place};
 use super::matching::{Key, KeyKind, MatchedFunction, binary_key, compiler_key, matched};
 use super::merged::{Merged, merged};
 use super::program::Program;
-use super::records;
+use super::{records, unreadable};
 use crate::elf::Image;
 use headwater_model::dependence::{Agreement, Comparison};
 use headwater_model::psg::ModuleStructure;
@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Compares a structure with the section of its file.
 pub fn compare(image: &Image<'_>, structure: &ModuleStructure) -> Option<Comparison> {
-    let (records, _) = records(image)?;
+    let (records, problems) = records(image)?;
     let (open, others) = openness(image, structure, &records);
     let exported = exported(image);
     let program = Program::new(&records, open, &exported);
@@ -28,6 +28,7 @@ pub fn compare(image: &Image<'_>, structure: &ModuleStructure) -> Option<Compari
         functions_of_compiler: count - functions.len().min(count),
         before,
         after,
+        problems: problems.iter().map(|p| unreadable(p)).collect(),
         ..Default::default()
     };
     for function in &functions {

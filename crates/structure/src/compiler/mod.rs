@@ -42,6 +42,11 @@ fn records(image: &Image<'_>) -> Option<(Vec<Record>, Vec<String>)> {
     }
 }
 
+/// Says that the section, or a part of it, is not used because it is `problem`.
+fn unreadable(problem: &str) -> String {
+    format!("the compiler's structure in {SECTION} is {problem}")
+}
+
 /// A record with a header that fits its body; for tests with damaged bodies.
 pub fn framed(body: &[u8]) -> Vec<u8> {
     reading::framed(reading::VERSION, body)

@@ -437,6 +437,11 @@ fn what_was_compiled_otherwise_makes_it_unknown_and_is_said() {
     let mut old = section.clone();
     old[4] = 0;
     told(&with(&old), "written by a plugin of format 0");
+    // What is not compared is said, not counted as different.
+    let compared = headwater_structure::compare(&dir.join("changed"), &Options::default());
+    let compared = compared.expect("reads").expect("a section");
+    let said = compared.problems.join(" ");
+    assert!(said.contains("a plugin of format 0"), "{said}");
     let mut damaged = section.clone();
     damaged[60] ^= 1;
     told(&with(&damaged), "a checksum does not fit");

@@ -3,9 +3,10 @@
 //! Invariant: a tree that `Code::prepare` returns holds the original files, whatever an earlier bench left in it.
 
 use super::recipe::{Code, Language};
+use crate::compilers;
 use crate::mpi::Mpi;
 use crate::setup;
-use crate::shell::{output, within};
+use crate::shell::{output, root, within};
 use std::collections::hash_map::DefaultHasher;
 use std::ffi::OsString;
 use std::hash::{Hash, Hasher};
@@ -29,11 +30,8 @@ pub enum Flavor {
     Compiler,
 }
 
-/// The compiler of [`Flavor::Compiler`], by the name that it is called by.
-const COMPILER: &str = include_str!("../../../truth/compiler.sh");
-
-/// The version of LLVM for C and C++.
-const LLVM: &str = "22";
+/// Of one source in so many the time to compile it is measured.
+const ONE_IN: u32 = 12;
 
 impl Flavor {
     fn directory(self) -> &'static str {
@@ -59,6 +57,23 @@ impl Flavor {
             // their loops are counted where they are, in one thread.
             Self::Coverage => "-g -O0 --coverage -fprofile-update=atomic -fno-openmp",
         }
+    }
+
+    /// The text of the plugin that objects are made with, if they are: a tree of an older plugin has records that are
+    /// not read, or that say something else.
+    fn plugin(self) -> Result<Vec<Vec<u8>>, String> {
+        if self != Self::Compiler {
+            return Ok(Vec::new());
+        }
+        let directory = root().join("crates/structure/pass");
+        let mut files = Vec::new();
+        all_files(&directory, Path::new(""), &mut files);
+        files.sort();
+        let read = |file: &PathBuf| {
+            let path = directory.join(file);
+            std::fs::read(&path).map_err(|e| format!("{}: {e}", path.display()))
+        };
+        files.iter().map(read).collect()
     }
 }
 
@@ -215,6 +230,7 @@ impl Tree {
         let hash = {
             let mut hasher = DefaultHasher::new();
             (self.code.making(), self.flavor.flags(), &self.root).hash(&mut hasher);
+            self.flavor.plugin()?.hash(&mut hasher);
             format!("{:016x}", hasher.finish())
         };
         if std::fs::read_to_string(&mark).is_ok_and(|m| m == hash) {
@@ -249,30 +265,11 @@ impl Tree {
         self.root.with_extension("times")
     }
 
-    /// Sets the compilers to those with the plugin. The files have no spaces in their names, as makefiles want it.
-    fn set_compiler(&self, shell: &mut Command) -> Result<(), String> {
-        let place = setup::target().join("truth/compilers");
-        std::fs::create_dir_all(&place).map_err(|e| e.to_string())?;
-        for (variable, name) in [("CC", "cc"), ("CXX", "cxx"), ("FC", "fc")] {
-            let path = place.join(name);
-            // Written only where it is not there: a running build may read it.
-            if std::fs::read_to_string(&path).is_ok_and(|text| text == COMPILER) {
-                shell.env(variable, path);
-                continue;
-            }
-            let permitted = std::os::unix::fs::PermissionsExt::from_mode(0o755);
-            std::fs::write(&path, COMPILER)
-                .and_then(|()| std::fs::set_permissions(&path, permitted))
-                .map_err(|e| format!("{}: {e}", path.display()))?;
-            shell.env(variable, path);
-        }
-        shell.env("HEADWATER", setup::headwater());
-        shell.env("HEADWATER_LLVM", LLVM);
-        // Of the first build only: a patched file is not of the code.
-        if !self.root.with_extension("built").exists() {
-            shell.env("HW_TIMES", self.times());
-        }
-        Ok(())
+    /// Sets the compilers to those with the plugin. Times are those of the first build: a patched file is not of the code.
+    fn set_compilers(&self, shell: &mut Command) -> Result<(), String> {
+        let is_built = self.root.with_extension("built").exists();
+        let times = self.times();
+        compilers::set(shell, (!is_built).then_some((&*times, ONE_IN)))
     }
 
     /// Runs shell lines in the tree; all that they print is in a file beside it.
@@ -294,7 +291,7 @@ impl Tree {
                 ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"),
             ]);
             if self.flavor == Flavor::Compiler {
-                self.set_compiler(&mut shell)?;
+                self.set_compilers(&mut shell)?;
             }
             shell.envs(["CFLAGS", "CXXFLAGS", "FFLAGS", "FCFLAGS"].map(|n| (n, flags.to_string())));
             shell.env("LDFLAGS", flags);
