@@ -74,24 +74,24 @@ fn set_signals(now: Signals) -> Option<Signals> {
     (result == 0).then_some(before)
 }
 
-/// The stack that the calling thread has for signal handlers.
-fn alternate() -> Option<libc::stack_t> {
-    // SAFETY: a zeroed structure is filled by the call.
-    unsafe {
-        let mut now: libc::stack_t = std::mem::zeroed();
-        (libc::sigaltstack(std::ptr::null(), &mut now) == 0).then_some(now)
-    }
-}
-
-/// Gives the calling thread our stack that begins at `low` for signal handlers; with `SS_DISABLE`, it then has none.
-fn set_alternate(low: u64, flags: libc::c_int) {
-    let stack = libc::stack_t {
+/// Gives the calling thread our stack that begins at `low` for signal handlers; with `SS_DISABLE`, it then has none. Returns
+/// the one that it had; `None` if the kernel refuses that.
+fn set_alternate(low: u64, flags: libc::c_int) -> Option<libc::stack_t> {
+    set(&libc::stack_t {
         ss_sp: low as *mut c_void,
         ss_flags: flags,
         ss_size: BYTES,
-    };
-    // SAFETY: the stack stays mapped and nobody else uses it. The kernel refuses to change the one in use.
-    unsafe { libc::sigaltstack(&stack, std::ptr::null_mut()) };
+    })
+}
+
+/// Gives the calling thread a stack for signal handlers.
+fn set(stack: &libc::stack_t) -> Option<libc::stack_t> {
+    // SAFETY: our stack stays mapped and nobody else uses it; another one is what the thread had. The old one is written to a
+    // zeroed structure. The kernel refuses to change the one in use.
+    unsafe {
+        let mut before: libc::stack_t = std::mem::zeroed();
+        (libc::sigaltstack(stack, &mut before) == 0).then_some(before)
+    }
 }
 
 /// Bytes of a page of memory; kernels for AArch64 may have larger ones.
@@ -145,15 +145,26 @@ impl OwnStack {
     /// interrupted processor on the stack, which may be more than a fiber's stack has room for. A handler of the
     /// program that asks for such a stack, and was never given one, runs there too.
     pub fn lend(&self) {
-        if self.top != 0 && alternate().is_some_and(|now| now.ss_flags & libc::SS_DISABLE != 0) {
-            set_alternate(self.low, 0);
+        if self.top != 0
+            && let Some(before) = set_alternate(self.low, 0)
+        {
+            self.leave_to(&before);
         }
     }
 
     /// The thread ends: it no longer uses our stack for signals.
     pub fn take_back(&self) {
-        if self.top != 0 && alternate().is_some_and(|now| now.ss_sp as u64 == self.low) {
-            set_alternate(self.low, libc::SS_DISABLE);
+        if self.top != 0
+            && let Some(before) = set_alternate(self.low, libc::SS_DISABLE)
+        {
+            self.leave_to(&before);
+        }
+    }
+
+    /// Gives the thread the stack again that it had `before`, if that was one of the program's.
+    fn leave_to(&self, before: &libc::stack_t) {
+        if before.ss_flags & libc::SS_DISABLE == 0 && before.ss_sp as u64 != self.low {
+            set(before);
         }
     }
 
@@ -264,6 +275,15 @@ mod tests {
             assert_eq!(own.top - own.low, BYTES as u64);
             // SAFETY: the lowest word of a stack that nobody uses.
             unsafe { (own.low as *mut u64).write_volatile(1) };
+        }
+    }
+
+    /// The stack that the calling thread has for signal handlers.
+    fn alternate() -> Option<libc::stack_t> {
+        // SAFETY: a zeroed structure is filled by the call.
+        unsafe {
+            let mut now: libc::stack_t = std::mem::zeroed();
+            (libc::sigaltstack(std::ptr::null(), &mut now) == 0).then_some(now)
         }
     }
 

@@ -6,5 +6,6 @@ pub mod memory;
 pub mod meter;
 pub mod off_core;
 pub mod recording;
+pub mod schedstat;
 pub mod uncancelled;
 pub mod usage;

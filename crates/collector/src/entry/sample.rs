@@ -33,10 +33,10 @@ pub unsafe extern "C" fn handler(
     // SAFETY: the kernel passes valid pointers to a handler with SA_SIGINFO; errno is restored.
     unsafe {
         let errno = *libc::__errno_location();
-        let t = recording_of(info);
+        let mut t = recording_of(info);
         if t.is_none() && !from_a_timer(info) {
             pass_on(number, info, context);
-        } else if let Some(t) = t {
+        } else if let Some(t) = t.take_if(|t| !t.has_outlived()) {
             stop::look();
             // Signals in a pause must not lower the rate of samples after it.
             if pause::is_on() {

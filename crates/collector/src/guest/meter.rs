@@ -6,6 +6,7 @@
 use crate::guest::{
     clock,
     off_core::{Counted, OffCore},
+    schedstat::Schedstat,
 };
 
 /// How an interval divides, nanoseconds.
@@ -56,10 +57,10 @@ const READINGS: usize = 3;
 /// The scheduler's counts as they were at `now`, when the thread had used `cpu` of CPU time. Since kernel 6.13, a
 /// thread whose time slice is over loses its core as it returns from a system call, so mostly in this reading. This
 /// wait must not count for the time before.
-fn counted(now: u64, cpu: u64, file: libc::c_int) -> Counted {
+fn counted(now: u64, cpu: u64, stat: &Schedstat) -> Counted {
     let (mut counted, mut at) = (Counted::default(), now);
     for _ in 0..READINGS {
-        counted = Counted::here(file);
+        counted = Counted::here(stat);
         let read = clock::now();
         let took = read.saturating_sub(at);
         at = read;
@@ -76,20 +77,27 @@ fn counted(now: u64, cpu: u64, file: libc::c_int) -> Counted {
 }
 
 impl Meter {
-    /// Begins again at `now`; `file` is the thread's open `schedstat`.
-    pub fn begin(&mut self, now: u64, file: libc::c_int) {
+    /// Begins again at `now`.
+    pub fn begin(&mut self, now: u64, stat: &Schedstat) {
         (self.cpu, self.at) = (clock::thread_cpu(), now);
-        self.off_core.begin(counted(now, self.cpu, file));
+        self.off_core.begin(counted(now, self.cpu, stat));
     }
 
-    /// The same without asking the scheduler, which is what takes long.
+    /// Begins at `now` for a thread that was born just before, so that the scheduler has counted next to nothing.
+    /// It has used `cpu` nanoseconds of CPU time.
+    pub fn begin_newborn(&mut self, now: u64, cpu: u64) {
+        (self.cpu, self.at) = (cpu, now);
+        self.off_core.begin(Counted::default());
+    }
+
+    /// Begins again at `now`, but keeps what is known of the time off the core: the scheduler is not asked.
     pub fn rebase(&mut self, now: u64) {
         (self.cpu, self.at) = (clock::thread_cpu(), now);
     }
 
     /// Divides an interval that has just ended. One shorter than `worth` counts as CPU time.
     #[inline]
-    pub fn spent(&mut self, interval: u64, now: u64, worth: u64, file: libc::c_int) -> Spent {
+    pub fn spent(&mut self, interval: u64, now: u64, worth: u64, stat: &Schedstat) -> Spent {
         if interval < worth {
             return Spent {
                 cpu: interval,
@@ -102,7 +110,7 @@ impl Meter {
             .saturating_sub(cpu.saturating_sub(self.cpu))
             .min(interval);
         (self.cpu, self.at) = (cpu, now);
-        let runq = self.off_core.waiting(off, || counted(now, cpu, file));
+        let runq = self.off_core.waiting(off, || counted(now, cpu, stat));
         Spent {
             cpu: interval - off,
             runq,
@@ -112,12 +120,12 @@ impl Meter {
 
     /// Divides an interval that has just ended if the last reading was before its beginning. The CPU time since then
     /// may have been used before the interval.
-    pub fn at_most(&mut self, interval: u64, now: u64, file: libc::c_int) -> Spent {
+    pub fn at_most(&mut self, interval: u64, now: u64, stat: &Schedstat) -> Spent {
         let now_cpu = clock::thread_cpu();
         let cpu = now_cpu.saturating_sub(self.cpu).min(interval);
         (self.cpu, self.at) = (now_cpu, now);
         let off = interval - cpu;
-        let runq = self.off_core.waiting(off, || counted(now, now_cpu, file));
+        let runq = self.off_core.waiting(off, || counted(now, now_cpu, stat));
         Spent {
             cpu,
             runq,
@@ -134,11 +142,11 @@ impl Meter {
     }
 
     /// How long the thread was asleep in the call that ends now and took `wall`.
-    pub fn asleep(&mut self, wall: u64, file: libc::c_int) -> u64 {
+    pub fn asleep(&mut self, wall: u64, stat: &Schedstat) -> u64 {
         let (now, cpu) = (clock::now(), clock::thread_cpu());
         let worked = cpu.saturating_sub(self.cpu);
         let off = now.saturating_sub(self.at).saturating_sub(worked);
-        let counted = counted(now, cpu, file);
+        let counted = counted(now, cpu, stat);
         self.off_core.asleep(off, wall, counted)
     }
 }

@@ -7,7 +7,7 @@
 //! a thread without such a switch was not asleep. All of its off-CPU time is then waiting for a core, even if the
 //! scheduler's count leaves some out, as when a hypervisor took the core or a quota ended.
 
-use crate::guest::usage;
+use crate::guest::schedstat::Schedstat;
 
 /// The scheduler is asked after this much off-CPU time, nanoseconds.
 const WORTH_ASKING: u64 = 100_000;
@@ -22,10 +22,10 @@ pub struct Counted {
 }
 
 impl Counted {
-    /// The counts of the calling thread, whose `schedstat` is open as `file`.
-    pub fn here(file: libc::c_int) -> Self {
+    /// The counts of the calling thread.
+    pub fn here(stat: &Schedstat) -> Self {
         Self {
-            delay: run_delay(file),
+            delay: stat.run_delay(),
             sleeps: sleeps(),
         }
     }
@@ -101,42 +101,26 @@ impl OffCore {
     }
 }
 
-/// How long the thread whose `schedstat` is open as `file` has waited for a core: the second number in the file.
-pub fn run_delay(file: libc::c_int) -> u64 {
-    let mut text = [0u8; 64];
-    // SAFETY: reads into our own buffer. This is the system call itself, because `pread` is wrapped.
-    let n = unsafe { libc::syscall(libc::SYS_pread64, file, text.as_mut_ptr(), text.len(), 0) };
-    usage::note_own_read(n);
-    let text = text.get(..n.max(0) as usize).unwrap_or(&[]);
-    let second = text.split(|b| *b == b' ').nth(1).unwrap_or(&[]);
-    second
-        .iter()
-        .take_while(|b| b.is_ascii_digit())
-        .fold(0u64, |n, b| {
-            n.wrapping_mul(10).wrapping_add(u64::from(b - b'0'))
-        })
+/// Voluntary and other context switches of the calling thread.
+fn switches() -> (u64, u64) {
+    // SAFETY: a zeroed structure is filled by the call, which a handler may make.
+    let usage = unsafe {
+        let mut usage: libc::rusage = std::mem::zeroed();
+        libc::getrusage(libc::RUSAGE_THREAD, &mut usage);
+        usage
+    };
+    let positive = |n| u64::try_from(n).unwrap_or(0);
+    (positive(usage.ru_nvcsw), positive(usage.ru_nivcsw))
 }
 
 /// Voluntary context switches of the calling thread.
 pub fn sleeps() -> u64 {
-    // SAFETY: a zeroed structure is filled by the call, which a handler may make.
-    let switches = unsafe {
-        let mut usage: libc::rusage = std::mem::zeroed();
-        libc::getrusage(libc::RUSAGE_THREAD, &mut usage);
-        usage.ru_nvcsw
-    };
-    u64::try_from(switches).unwrap_or(0)
+    switches().0
 }
 
-/// Whether a descriptor still refers to a file in `/proc`, as `schedstat` is. A program may close descriptors that it
-/// does not know.
-pub fn is_schedstat(file: libc::c_int) -> bool {
-    const PROC: libc::c_long = 0x9fa0;
-    // SAFETY: a zeroed structure is filled by the call.
-    unsafe {
-        let mut of: libc::statfs = std::mem::zeroed();
-        libc::fstatfs(file, &mut of) == 0 && of.f_type as libc::c_long == PROC
-    }
+/// Whether the calling thread has had its core since it first got one: from then on it has waited for none.
+pub fn never_left() -> bool {
+    switches() == (0, 0)
 }
 
 #[cfg(test)]

@@ -201,17 +201,22 @@ impl Counters {
         }
     }
 
-    /// Begins to count for the thread `tid`.
-    pub fn start(&mut self, tid: libc::pid_t) {
+    /// The kernel's counts begin now, with nothing for a newborn thread.
+    pub fn begin(&mut self, is_newborn: bool) {
+        if is_newborn {
+            (self.kernel, self.core) = ([0; KERNEL.len()], -1);
+        } else {
+            self.kernel_growth(0);
+        }
+    }
+
+    /// Begins to count for the thread `tid` what the processor counts. Returns whether all could be opened. A signal handler
+    /// may call this.
+    pub fn open(&mut self, tid: libc::pid_t) -> bool {
         let had = HAD.load(Ordering::Relaxed).count_ones() as usize;
         self.group = Group::open(PROCESSOR.get(..had).unwrap_or(&[]), tid);
-        if self.group.members < had {
-            process_spool::say(
-                "Some threads have no hardware counters, because no more could be opened; their counts are zero.",
-            );
-        }
-        self.kernel_growth(0);
         self.rebase();
+        self.group.members == had
     }
 
     /// Ends counting.

@@ -25,6 +25,12 @@ pub struct SamplerState {
     period: u64,
     /// Whether the event or timer was started with less than that, because earlier threads used a part of it.
     shortened: bool,
+    /// Whether a timer only tells that the thread lives longer than expected, so that sampling is yet to begin.
+    expects_end: bool,
+    /// CPU time that threads with this recording use until they end, nanoseconds: the most that the latest did.
+    life: u64,
+    /// Whether not all counters could be opened, which is yet to be said.
+    lacks_counters: bool,
 }
 
 /// Samples between two draws of the period, and between two readings of the kernel's counters: each
@@ -46,6 +52,10 @@ const IOC_DISABLE: libc::c_ulong = 0x2401;
 /// The shortest first period of a thread that continues the period of earlier threads, nanoseconds.
 const LEAST_LEFT: u64 = 20_000;
 
+/// A thread is expected to end before its first sample if that is due after so many times what earlier threads in the
+/// same place have used.
+const LIVES: u64 = 2;
+
 /// The average CPU time between samples after `taken` signals, nanoseconds.
 fn usual_period(taken: u32) -> u64 {
     let halvings = (taken / AT_FULL_RATE).checked_ilog2().map_or(0, |n| n + 1);
@@ -63,14 +73,17 @@ impl SamplerState {
             taken: 0,
             period: 0,
             shortened: false,
+            expects_end: false,
+            life: 0,
+            lacks_counters: false,
         }
     }
 
     /// Starts sampling the thread `tid`. A performance event on the thread's own clock is exact to the nanosecond. If
     /// that is not permitted, a CPU time timer is used, which fires only at ticks of the kernel. Earlier threads that
     /// started at the same place had `carried` nanoseconds of CPU time since their last sample: the first sample
-    /// comes earlier by that.
-    pub fn start(&mut self, tid: libc::pid_t, carried: u64) {
+    /// comes earlier by that. The kernel has counted nothing yet for a newborn thread.
+    pub fn start(&mut self, tid: libc::pid_t, carried: u64, is_newborn: bool) {
         signal::install();
         self.random ^= (tid as u64) << 20;
         if carried == 0 {
@@ -78,6 +91,53 @@ impl SamplerState {
         }
         self.shortened = carried > 0;
         let first = self.period.saturating_sub(carried).max(LEAST_LEFT);
+        self.counters.begin(is_newborn);
+        // Opening events takes as long as some threads live, and a timer takes little.
+        let expected = self.life.saturating_mul(LIVES);
+        self.expects_end = expected > 0 && first > expected && self.start_timer(tid, expected);
+        if !self.expects_end {
+            self.sample_after(tid, first);
+        }
+    }
+
+    /// The thread has ended, after so much CPU time in nanoseconds.
+    pub fn has_lived(&mut self, cpu: u64) {
+        self.say_lacks();
+        self.life = cpu.max(self.life - self.life / 8);
+    }
+
+    /// Whether the thread is expected to end before its first sample: a signal of its timer says that it has not.
+    pub fn expects_end(&self) -> bool {
+        self.expects_end
+    }
+
+    /// Begins to sample the calling thread `tid`, which lives longer than expected and has `used` nanoseconds since the last
+    /// sample. For the signal handler.
+    pub fn begin_late(&mut self, tid: libc::pid_t, used: u64) {
+        self.expects_end = false;
+        self.shortened = true;
+        // A sample right now would be one at a tick of the kernel.
+        let left = self.period.checked_sub(used).filter(|l| *l > LEAST_LEFT);
+        let left = left.unwrap_or_else(|| self.draw());
+        if self.start_event(tid, left).is_ok() {
+            // It is deleted when the thread ends, because that frees memory.
+            self.set_timer(0, 0);
+        } else {
+            self.set_timer(left, usual_period(self.taken));
+        }
+        self.lacks_counters = !self.counters.open(tid);
+    }
+
+    /// Says that counters could not be opened. No signal handler may call this.
+    fn say_lacks(&mut self) {
+        if std::mem::take(&mut self.lacks_counters) {
+            say(
+                "Some threads have no hardware counters, because no more could be opened; their counts are zero.",
+            );
+        }
+    }
+
+    fn sample_after(&mut self, tid: libc::pid_t, first: u64) {
         match self.start_event(tid, first) {
             Ok(()) => {}
             Err(_) if !self.start_timer(tid, first) => {
@@ -96,18 +156,21 @@ impl SamplerState {
                 "The process may have few files open (ulimit -n), of which the collector takes at most a quarter: further threads were sampled on ticks of the kernel, and their waiting for a core was not distinguished from sleep.",
             ),
         }
-        self.counters.start(tid);
+        self.lacks_counters = !self.counters.open(tid);
+        self.say_lacks();
     }
 
     /// Ends sampling.
     pub fn stop(&mut self) {
         if self.event >= 0 {
             counters::close(self.event);
-        } else if !self.timer.is_null() {
+        }
+        if !self.timer.is_null() {
             // SAFETY: our own timer.
             unsafe { libc::timer_delete(self.timer) };
         }
         (self.event, self.timer) = (-1, std::ptr::null_mut());
+        self.expects_end = false;
         self.counters.stop();
     }
 
@@ -194,12 +257,18 @@ impl SamplerState {
             }
         } else if self.shortened || self.taken.is_multiple_of(REDRAW) {
             self.shortened = false;
-            self.random ^= self.random << 13;
-            self.random ^= self.random >> 7;
-            self.random ^= self.random << 17;
-            self.period = usual / 2 + self.random % usual.max(1);
+            self.period = self.draw();
             self.set_period();
         }
+    }
+
+    /// A period between half and one and a half of the usual one, nanoseconds.
+    fn draw(&mut self) -> u64 {
+        let usual = usual_period(self.taken);
+        self.random ^= self.random << 13;
+        self.random ^= self.random >> 7;
+        self.random ^= self.random << 17;
+        usual / 2 + self.random % usual.max(1)
     }
 
     /// Ends a shortened period whose signal takes no sample: the next period is a whole one.

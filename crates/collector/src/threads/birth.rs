@@ -273,6 +273,7 @@ fn recording_for(origin: Origin, in_team: bool) -> Option<*mut Thread> {
     t.made_at_key.store(key, Ordering::Relaxed);
     let root = t.contexts.adopt(origin, t.number);
     t.made_at(root, in_team);
+    t.is_being_made();
     Some(at)
 }
 

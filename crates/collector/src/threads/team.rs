@@ -378,10 +378,10 @@ impl Thread {
             };
         }
         if !std::mem::replace(&mut self.teams.fresh, true) {
-            return self.team_meter.at_most(interval, now, self.schedstat);
+            return self.team_meter.at_most(interval, now, &self.schedstat);
         }
         self.team_meter
-            .spent(interval, now, LONG_STRETCH, self.schedstat)
+            .spent(interval, now, LONG_STRETCH, &self.schedstat)
     }
 
     /// Time that the thread has waited for another one belongs to its stretch.

@@ -19,8 +19,9 @@ pub use pauses::{count_what_is_held_back, go_on, pause as begin_pause, world_col
 use crate::guest::{
     clock,
     meter::{Meter, Spent},
-    off_core::run_delay,
+    off_core::never_left,
     recording::RECORDING,
+    schedstat::Schedstat,
 };
 use crate::libraries::{code, frames::Contexts};
 use crate::sampling::rate;
@@ -174,8 +175,10 @@ pub struct Thread {
     pub regions: Regions,
     /// Its part in OpenMP regions.
     pub openmp: part::RegionState,
-    /// Descriptor of the scheduler's statistics of the thread.
-    pub schedstat: libc::c_int,
+    /// The scheduler's statistics of the thread.
+    pub schedstat: Schedstat,
+    /// When the call began that made the thread; 0 if no wrapper of ours saw it.
+    made_ns: u64,
     /// State of the sampler.
     pub sampler: rate::SamplerState,
     misses_looked_at: u64,
@@ -186,13 +189,21 @@ pub use crate::threads::local::recording as current;
 impl Thread {
     /// Time this thread has waited for a core since it began, nanoseconds.
     pub fn run_delay(&self) -> u64 {
-        run_delay(self.schedstat)
+        self.schedstat.run_delay()
+    }
+
+    /// The same of the calling thread. The scheduler is not asked for the first time if the thread never left its core.
+    fn own_run_delay(&self) -> u64 {
+        if self.schedstat.is_unread() && never_left() {
+            return 0;
+        }
+        self.run_delay()
     }
 
     /// Divides an interval that has just ended into CPU time, waiting for a core, and sleep.
     #[inline]
     fn spent(&mut self, interval: u64, now: u64, worth: u64) -> Spent {
-        self.meter.spent(interval, now, worth, self.schedstat)
+        self.meter.spent(interval, now, worth, &self.schedstat)
     }
 
     #[inline]
@@ -219,7 +230,7 @@ impl Thread {
             self.bookkeeping = took;
         }
         if took > WORTH_READING {
-            self.meter.begin(self.left_ns, self.schedstat);
+            self.meter.begin(self.left_ns, &self.schedstat);
         }
     }
 
@@ -304,7 +315,7 @@ impl Thread {
 
     /// Records at `ctx` the part of `wall`, which has just passed, during which the thread was asleep.
     pub fn note_sleep(&mut self, ctx: u32, wall: u64) {
-        let nanoseconds = self.meter.asleep(wall, self.schedstat);
+        let nanoseconds = self.meter.asleep(wall, &self.schedstat);
         self.note_asleep(ctx, nanoseconds);
     }
 

@@ -139,6 +139,24 @@ fn threads_made_in_turn_share_a_recording() {
 }
 
 #[test]
+fn a_thread_that_outlives_those_before_it_is_sampled() {
+    let _alone = alone();
+    let run = Program::new("outlives").recorded("");
+    let made: Vec<_> = (run.threads.iter())
+        .filter(|t| t.made_by != CtxId::NONE)
+        .collect();
+    let [thread] = &made[..] else {
+        panic!("{:?}", run.threads);
+    };
+    let own = run.samples.iter().filter(|s| s.thread == thread.thread);
+    let (count, cpu_ns) = own.fold((0, 0), |(n, ns), s| (n + u64::from(s.count), ns + s.cpu_ns));
+    assert!(cpu_ns > thread.cpu_ns / 10 * 9, "{cpu_ns} of {thread:?}");
+    // It would have two hundred in a second, and as few as one in forty milliseconds after many.
+    let expected = thread.cpu_ns / 40_000_000;
+    assert!(expected > 1 && count > expected, "{count} of {thread:?}");
+}
+
+#[test]
 fn many_threads_at_once_are_recorded_and_too_many_are_said() {
     let _alone = alone();
     let program = Program::new("ends");

@@ -7,15 +7,7 @@ use super::pauses::Pauses;
 use super::totals::Base;
 use super::unsampled::Unsampled;
 use super::{CHECKED, MESSAGES, THREADS, Thread, Waiting};
-use crate::guest::{
-    clock,
-    descriptors::{self, For},
-    memory,
-    meter::Meter,
-    off_core,
-    recording::RECORDING,
-    uncancelled,
-};
+use crate::guest::{clock, memory, meter::Meter, recording::RECORDING, schedstat::Schedstat};
 use crate::libraries::{
     frames::{Contexts, Frames},
     runtimes,
@@ -90,6 +82,9 @@ const LIGHT: Size = Size {
     first: FEW_BYTES,
     memory: 2 << 20,
 };
+
+/// A thread that begins later than this after the call that makes it may have waited for a core, nanoseconds.
+const LATE: u64 = 100_000;
 
 /// A recording that waits for its thread to begin.
 const TO_BEGIN: libc::pid_t = -1;
@@ -201,7 +196,7 @@ pub fn settle_totals() {
         if tid > 0
             && let Some(cpu) = clock::cpu_of(tid)
         {
-            t.sum_up(cpu, clock::now());
+            t.sum_up(cpu, clock::now(), t.run_delay());
         }
     }
 }
@@ -213,7 +208,7 @@ pub fn leave_to_parent() {
         // SAFETY: a recording; the other threads, which might use theirs, are not in this process.
         let t = unsafe { &mut *at };
         t.sampler.leave_to_parent();
-        t.close_schedstat();
+        t.schedstat.close();
     }
 }
 
@@ -323,7 +318,8 @@ impl Thread {
             gil: gil::Pending::NONE,
             slept: Slept::new(),
             openmp: part::RegionState::new(),
-            schedstat: -1,
+            schedstat: Schedstat::none(),
+            made_ns: 0,
             sampler: rate::SamplerState::new(),
             misses_looked_at: 0,
         }))
@@ -363,6 +359,18 @@ impl Thread {
         self.in_team = in_team;
     }
 
+    /// The call that makes the thread begins now.
+    pub fn is_being_made(&mut self) {
+        self.made_ns = clock::now();
+    }
+
+    /// Whether the thread begins at `now` right after the call that made it, so that the scheduler has counted next to
+    /// nothing.
+    pub(super) fn is_newborn(&self, now: u64) -> bool {
+        let age = now.saturating_sub(self.made_ns);
+        self.made_ns > 0 && age < LATE && self.schedstat.is_unread()
+    }
+
     /// Context of the call that made the thread.
     pub fn made_by(&self) -> u32 {
         (self.totals.made_by as u32).wrapping_sub(1)
@@ -390,7 +398,7 @@ impl Thread {
         self.regions.close_all();
         self.stack = stack;
         self.for_signals.lend();
-        self.open_schedstat(tid);
+        self.schedstat.follow(tid);
         // SAFETY: a plain query.
         let handle = unsafe { libc::pthread_self() };
         // A thread that has ended may have had the same handle.
@@ -402,7 +410,9 @@ impl Thread {
         self.handle.store(handle, Ordering::Relaxed);
         self.tid.store(tid, Ordering::Release);
         self.in_mpi.store(true, Ordering::Relaxed);
-        self.sampler.start(tid, self.unsampled.carried());
+        let is_newborn = self.is_newborn(clock::now());
+        self.sampler
+            .start(tid, self.unsampled.carried(), is_newborn);
         // The totals begin after the start of the sampler and of the meters. That start takes up part of a short
         // thread's life, and this time is ours, not the thread's. The sampled CPU time and the totals begin with the
         // same reading of the clock.
@@ -413,13 +423,13 @@ impl Thread {
 
     /// For a thread that is running already, and not the calling one: it is sampled from now on.
     pub fn sample_from_afar(&mut self, tid: libc::pid_t) {
-        self.open_schedstat(tid);
+        self.schedstat.follow(tid);
         let cpu = clock::cpu_of(tid).unwrap_or(0);
         self.begin_totals(cpu, false);
         self.sampled_at = (cpu, 0);
         self.left_ns = clock::now();
         self.in_mpi.store(false, Ordering::Release);
-        self.sampler.start(tid, 0);
+        self.sampler.start(tid, 0, false);
     }
 
     /// Everything begins now for the calling thread, which this is the recording of. The signal handler may call
@@ -438,27 +448,16 @@ impl Thread {
         (self.left_ns, self.last_ctx) = (now, NONE);
         self.pauses = Pauses::new(now);
         self.slept.forget();
-        self.meter.begin(now, self.schedstat);
-        self.team_meter.begin(now, self.schedstat);
-        self.sampled_at = (clock::thread_cpu(), self.mpi_cpu);
-    }
-
-    fn open_schedstat(&mut self, tid: libc::pid_t) {
-        use std::io::Write;
-        let mut path = [0u8; 64];
-        let mut rest = path.as_mut_slice();
-        if write!(rest, "/proc/self/task/{tid}/schedstat\0").is_err() {
-            return;
+        let mut cpu = clock::thread_cpu();
+        if self.is_newborn(now) {
+            self.meter.begin_newborn(now, cpu);
+            self.team_meter.begin_newborn(now, cpu);
+        } else {
+            self.meter.begin(now, &self.schedstat);
+            self.team_meter.begin(now, &self.schedstat);
+            cpu = clock::thread_cpu();
         }
-        let open = || uncancelled::open(&path, libc::O_RDONLY | libc::O_CLOEXEC);
-        self.schedstat = descriptors::take(For::Time, open).unwrap_or(-1);
-    }
-
-    fn close_schedstat(&mut self) {
-        let file = std::mem::replace(&mut self.schedstat, -1);
-        if file >= 0 {
-            descriptors::give_back(file, || off_core::is_schedstat(file));
-        }
+        self.sampled_at = (cpu, self.mpi_cpu);
     }
 
     /// The calling thread ends, and this was its recording.
@@ -472,8 +471,9 @@ impl Thread {
                 self.leave_team(Stretch::NONE);
             }
             let cpu = clock::thread_cpu();
-            self.sum_up(cpu, clock::now());
+            self.sum_up(cpu, clock::now(), self.own_run_delay());
             self.place_unsampled(cpu);
+            self.sampler.has_lived(cpu);
         }
         // Pending signals arrive before this returns. They are recognised by what the recording still has.
         self.sampler.stop();
@@ -487,7 +487,7 @@ impl Thread {
     pub fn end_from_afar(&mut self) {
         self.in_mpi.store(true, Ordering::Relaxed);
         self.sampler.stop();
-        self.close_schedstat();
+        self.schedstat.close();
         self.teams.forget();
         self.openmp.forget();
         self.tid.store(0, Ordering::Release);

@@ -108,7 +108,7 @@ impl Thread {
         call.pending = false;
         call.counted = self.pauses.on.is_some();
         if call.counted {
-            self.meter.begin(now, self.schedstat);
+            self.meter.begin(now, &self.schedstat);
         }
     }
 
@@ -129,7 +129,7 @@ impl Thread {
         self.polls.armed = false;
         self.look_at_pauses(now);
         if self.pauses.on.is_some() {
-            self.meter.begin(now, self.schedstat);
+            self.meter.begin(now, &self.schedstat);
         }
         self.last_ctx = call.ctx;
         self.totals.end_ns = now;

@@ -90,7 +90,8 @@ impl Thread {
     /// was ready to run beside the others from the beginning.
     pub(super) fn begin_totals(&mut self, cpu: u64, is_born: bool) {
         let now = clock::now();
-        let delayed = self.run_delay();
+        let is_newborn = is_born && self.is_newborn(now);
+        let delayed = if is_newborn { 0 } else { self.run_delay() };
         let own = if is_born { delayed } else { 0 };
         if self.totals.begin_ns == 0 {
             let begin = now.saturating_sub(own);
@@ -125,10 +126,10 @@ impl Thread {
         }
     }
 
-    /// Writes its totals.
-    pub(super) fn sum_up(&mut self, cpu: u64, now: u64) {
+    /// Writes its totals. `run_delay` is its time of waiting for a core, nanoseconds.
+    pub(super) fn sum_up(&mut self, cpu: u64, now: u64, run_delay: u64) {
         self.seen(cpu, now);
-        self.delayed(self.run_delay());
+        self.delayed(run_delay);
     }
 
     /// CPU time of the thread that has the row now, without pauses.

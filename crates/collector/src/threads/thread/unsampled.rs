@@ -7,7 +7,9 @@
 //! together are sampled like one thread that lives as long as all of them, and no time is lost.
 
 use super::Thread;
+use crate::guest::clock;
 use headwater_call_path::NONE;
+use std::sync::atomic::Ordering;
 
 /// What was counted at the start routine and is not part of a sample yet.
 pub struct Unsampled {
@@ -42,6 +44,18 @@ impl Thread {
         if start != self.unsampled.start {
             self.unsampled = Unsampled { start, carried: 0 };
         }
+    }
+
+    /// Whether the thread, which was expected to end soon, has not: it is sampled from now on. The signal handler calls
+    /// this.
+    pub fn has_outlived(&mut self) -> bool {
+        if !self.sampler.expects_end() {
+            return false;
+        }
+        let used = clock::thread_cpu().saturating_sub(self.sampled_at.0) + self.unsampled.carried;
+        let tid = self.tid.load(Ordering::Relaxed);
+        self.sampler.begin_late(tid, used);
+        true
     }
 
     /// Counts at the start routine what the thread has used since its last sample, now that it has used `cpu`.
