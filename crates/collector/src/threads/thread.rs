@@ -19,7 +19,6 @@ pub use pauses::{count_what_is_held_back, go_on, pause as begin_pause, world_col
 use crate::guest::{
     clock,
     meter::{Meter, Spent},
-    off_core::never_left,
     recording::RECORDING,
     schedstat::Schedstat,
 };
@@ -187,19 +186,6 @@ pub struct Thread {
 pub use crate::threads::local::recording as current;
 
 impl Thread {
-    /// Time this thread has waited for a core since it began, nanoseconds.
-    pub fn run_delay(&self) -> u64 {
-        self.schedstat.run_delay()
-    }
-
-    /// The same of the calling thread. The scheduler is not asked for the first time if the thread never left its core.
-    fn own_run_delay(&self) -> u64 {
-        if self.schedstat.is_unread() && never_left() {
-            return 0;
-        }
-        self.run_delay()
-    }
-
     /// Divides an interval that has just ended into CPU time, waiting for a core, and sleep.
     #[inline]
     fn spent(&mut self, interval: u64, now: u64, worth: u64) -> Spent {

@@ -6,7 +6,7 @@
 //! is assumed that the same share of this time is in pauses as of CPU time.
 
 use super::Thread;
-use crate::guest::clock;
+use crate::guest::{clock, off_core::never_left};
 use crate::threads::{pause::PauseState, roster};
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -124,6 +124,19 @@ impl Thread {
             let counted = if all == 0 { since } else { counted as u64 };
             self.totals.runq_ns = self.base.runq.0 + counted;
         }
+    }
+
+    /// Time this thread has waited for a core since it began, nanoseconds.
+    pub fn run_delay(&self) -> u64 {
+        self.schedstat.run_delay()
+    }
+
+    /// The same of the calling thread. The scheduler is not asked for the first time if the thread never left its core.
+    pub(super) fn own_run_delay(&self) -> u64 {
+        if self.schedstat.is_unread() && never_left() {
+            return 0;
+        }
+        self.run_delay()
     }
 
     /// Writes its totals. `run_delay` is its time of waiting for a core, nanoseconds.
