@@ -13,6 +13,8 @@ for word in "$@"; do
 done
 name=${source##*/}
 sum=$(cksum <<<"$name")
+# Tests of configure scripts are not of the code.
+case $name in conftest*) HW_TIMES= ;; esac
 if [ -n "$HW_TIMES" ] && [ -n "$compiles" ] && [ -n "$source" ] && [ $((${sum%% *} % HW_EACH)) = 0 ]; then
   other=$(mktemp)
   plain() {

@@ -51,7 +51,11 @@ private:
   const DataLayout &dl;
 
   std::deque<Node> nodes; // which are not moved when there are more
-  std::vector<std::function<void()>> pending;
+  // What is yet to be found out, and the node that it is about; none for a call.
+  std::vector<std::pair<unsigned, std::function<void()>>> pending;
+  // The node in place of all that are too many; none yet if it is 0.
+  unsigned tooMany = 0;
+  size_t allOperands = 0;
   DenseMap<const Value *, unsigned> values;
   DenseMap<const Loop *, unsigned> exits;
   DenseMap<std::pair<Value *, int64_t>, unsigned> names;
@@ -62,6 +66,7 @@ private:
   std::vector<CallBase *> writingCalls;
   // State of an object's byte before an instruction, and at the end of a block.
   std::map<std::tuple<Value *, Offset, Instruction *>, unsigned> states;
+  DenseMap<std::pair<Value *, unsigned>, unsigned> lanes; // of vectors, by element
 
   struct Call {
     CallBase *call;
@@ -98,6 +103,7 @@ private:
   size_t blocks = 0, branches = 0, loops = 0, after = 0;
 
   unsigned add(Node n);
+  void give(unsigned id, ArrayRef<unsigned> more);
   unsigned unknown(Reason r, const Instruction *at);
   Place placeOf(const DebugLoc &loc);
   unsigned nameOf(Value *v, int64_t offset);
@@ -122,6 +128,7 @@ private:
   unsigned memory(Object &o, Offset off, uint64_t size, Instruction *before);
   unsigned written(Object &o, const Object::Writer &w, Offset off, uint64_t size, BasicBlock *user);
   unsigned lane(Value *v, unsigned k, int depth);
+  unsigned findLane(Value *v, unsigned k, int depth);
   unsigned either(unsigned a, unsigned b);
   bool isOneVariable(PHINode &phi);
   unsigned atEntry(Object &o, Offset off);
@@ -180,13 +187,23 @@ OfFunction::OfFunction(OfModule &m, Function &f, DominatorTree &dt, LoopInfo &li
 }
 
 unsigned OfFunction::add(Node n) {
-  if (nodes.size() >= MostNodes) {
-    n = Node();
-    n.op = Unknown;
-    n.a = TooLarge;
+  if (tooMany)
+    return tooMany;
+  allOperands += n.operands.size();
+  bool fits = nodes.size() < MostNodes && allOperands < MostOperands;
+  nodes.push_back(fits ? n : Node());
+  if (!fits) {
+    tooMany = nodes.size() - 1;
+    nodes[tooMany].op = Unknown;
+    nodes[tooMany].a = TooLarge;
   }
-  nodes.push_back(n);
   return nodes.size() - 1;
+}
+
+// More operands of a node.
+void OfFunction::give(unsigned id, ArrayRef<unsigned> more) {
+  allOperands += more.size();
+  nodes[id].operands.append(more.begin(), more.end());
 }
 
 unsigned OfFunction::unknown(Reason r, const Instruction *at) {

@@ -96,10 +96,13 @@ unsigned OfFunction::memory(Object &o, Offset off, uint64_t size, Instruction *b
     return known->second;
   unsigned id = states[key] = add(Node());
   Object *object = &o;
-  pending.push_back([this, id, object, off, size, before] {
+  pending.emplace_back(id, [this, id, object, off, size, before] {
     Object &o = *object;
+    // What a function writes is not known here, but what a copy does is: else each copy of an object to itself would lead to
+    // a byte farther on.
     auto concerns = [&](const Object::Writer &w) {
-      return w.barrier || isa<CallBase>(w.at) || overlaps(w.off, w.size, off, size);
+      bool other = isa<CallBase>(w.at) && !isa<MemIntrinsic>(w.at);
+      return w.barrier || other || overlaps(w.off, w.size, off, size);
     };
     BasicBlock *user = before->getParent();
     BitVector seen(blockNumbers.size());
@@ -152,7 +155,7 @@ unsigned OfFunction::memory(Object &o, Offset off, uint64_t size, Instruction *b
     }
     if (entry)
       found.push_back(atEntry(o, off));
-    nodes[id].operands.append(found.begin(), found.end());
+    give(id, found);
   });
   return id;
 }
@@ -161,6 +164,14 @@ unsigned OfFunction::memory(Object &o, Offset off, uint64_t size, Instruction *b
 unsigned OfFunction::lane(Value *v, unsigned k, int depth) {
   if (isa<Constant>(v))
     return 0;
+  auto known = lanes.find({v, k});
+  if (known != lanes.end())
+    return known->second;
+  unsigned found = findLane(v, k, depth);
+  return lanes[{v, k}] = found;
+}
+
+unsigned OfFunction::findLane(Value *v, unsigned k, int depth) {
   if (depth < 16) {
     if (auto *in = dyn_cast<InsertElementInst>(v))
       if (auto *at = dyn_cast<ConstantInt>(in->getOperand(2)))

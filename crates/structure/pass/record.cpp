@@ -48,8 +48,9 @@ namespace {
 
 // Of the record: changes whenever its layout or meaning does. src/compiler/reading.rs has the same number.
 constexpr unsigned Version = 5;
-// Functions with more nodes than this are not followed further.
+// Functions with more nodes than this, or with more operands of all together, are not followed further.
 constexpr size_t MostNodes = 1 << 16;
+constexpr size_t MostOperands = 1 << 20;
 // Blocks that one question about memory may visit.
 constexpr size_t MostBlocks = 4096;
 // The argument of a call that writes a global variable by itself.

@@ -39,7 +39,7 @@ unsigned OfFunction::value(Value *v) {
   n.file = p.file, n.line = p.line;
   unsigned id = values[v] = add(n);
   if (nodes[id].op == Mix)
-    pending.push_back([this, id, i] { fill(id, i); });
+    pending.emplace_back(id, [this, id, i] { fill(id, i); });
   return id;
 }
 
@@ -54,7 +54,7 @@ unsigned OfFunction::exitNode(Loop *l) {
   if (known != exits.end())
     return known->second;
   unsigned id = exits[l] = add(Node());
-  pending.push_back([this, id, l] {
+  pending.emplace_back(id, [this, id, l] {
     SmallVector<BasicBlock *, 4> exiting;
     l->getExitingBlocks(exiting);
     SmallVector<unsigned, 8> operands;
@@ -66,7 +66,7 @@ unsigned OfFunction::exitNode(Loop *l) {
       } else if (!control.comesBack(b)) {
         operands.push_back(unknown(Other, b->getTerminator()));
       }
-    nodes[id].operands.append(operands.begin(), operands.end());
+    give(id, operands);
   });
   return id;
 }
@@ -243,7 +243,7 @@ void OfFunction::fill(unsigned id, Instruction *i) {
         nodes[id].alternatives = operands.size();
     }
   }
-  nodes[id].operands.append(operands.begin(), operands.end());
+  give(id, operands);
 }
 
 } // namespace

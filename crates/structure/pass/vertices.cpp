@@ -171,7 +171,7 @@ void OfFunction::callSite(CallBase &c) {
     return;
   unsigned number = callNumbers[&c] = calls.size();
   calls.push_back({&c, 0, {}, {}, {}});
-  pending.push_back([this, number, &c] {
+  pending.emplace_back(0, [this, number, &c] {
     SmallVector<unsigned, 6> arguments, contents;
     SmallVector<std::tuple<unsigned, uint64_t, Offset>, 6> bases;
     for (auto &a : c.args()) {
@@ -220,9 +220,15 @@ void OfFunction::callSite(CallBase &c) {
 
 void OfFunction::drain() {
   while (!pending.empty()) {
-    auto next = std::move(pending.back());
+    auto [id, find] = std::move(pending.back());
     pending.pop_back();
-    next();
+    if (!tooMany || !id) {
+      find();
+      continue;
+    }
+    // Without what it is made of, a node would be a constant.
+    nodes[id].op = Unknown;
+    nodes[id].a = TooLarge;
   }
 }
 

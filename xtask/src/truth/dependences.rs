@@ -96,6 +96,7 @@ pub fn command(arguments: &[String]) -> Done {
         setup::build_command()?;
     }
     let mut trees = Vec::new();
+    let mut rows = compilers::HEAD.to_string();
     for code in &codes {
         println!("building {} with the plugin", code.name);
         let tree = code.prepare_compiled()?;
@@ -108,6 +109,7 @@ pub fn command(arguments: &[String]) -> Done {
         );
         trees.push(tree);
     }
+    print!("{rows}");
     let mut cases = Vec::new();
     for number in 0..request.cases {
         let mut random = Random::new(request.seed, number as u64);

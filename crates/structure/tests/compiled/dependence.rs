@@ -191,6 +191,26 @@ fn what_memory_and_control_hide_is_never_told_wrongly() {
     }
 }
 
+/// A copy of an object to itself once took all memory of the machine.
+#[test]
+fn what_a_value_is_made_of_takes_bounded_memory() {
+    for (version, plugin) in plugins() {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let dir = dir.path();
+        let source = sources().join("large.c").display().to_string();
+        let clang = format!("clang-{version}");
+        let plugin = format!("-fpass-plugin={}", plugin.display());
+        let limited = ["--as=1500000000", &clang, &plugin];
+        let options = ["-g", "-O2", "-c", &source];
+        run(dir, "prlimit", &[&limited[..], &options].concat()).expect("compiles");
+        run(dir, "gcc", &["large.o", "-o", "cases"]).expect("links");
+        assert_eq!(
+            judged(&structure(dir, "cases"), &["large.c"], "large"),
+            (2, 0)
+        );
+    }
+}
+
 /// What the arguments of the call of a function come from, by position.
 fn parameters(s: &ModuleStructure, of: &str) -> Vec<(u32, Vec<Origin>)> {
     let is_of = |d: &&headwater_model::dependence::Dependence| {
