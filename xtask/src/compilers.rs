@@ -10,8 +10,9 @@ use std::process::Command;
 /// A compiler, by the name that it is called by.
 const COMPILER: &str = include_str!("../truth/compiler.sh");
 
-/// The version of LLVM for C and C++.
+/// The version of LLVM for C and C++, and that for Fortran: the distribution has no newer flang.
 const LLVM: &str = "22";
+const FLANG: &str = "19";
 
 /// Sets the compilers of a command to those with the plugin. The files have no spaces in their names, as makefiles want it.
 /// The times of one source in `each` are added to a file.
@@ -36,6 +37,7 @@ pub fn set(command: &mut Command, times: Option<(&Path, u32)>) -> Done {
     }
     command.env("HEADWATER", setup::headwater());
     command.env("HEADWATER_LLVM", LLVM);
+    command.env("HW_FLANG", FLANG);
     if let Some((file, each)) = times {
         command.env("HW_TIMES", file);
         command.env("HW_EACH", each.to_string());

@@ -3,6 +3,7 @@
 # the time is measured too, without the plugin and with it, in turn: user and system seconds go to the file $HW_TIMES.
 # Only their sum is exact, as some systems divide it by ticks.
 language=${0##*/}
+if [ "$language" = fc ]; then export HEADWATER_LLVM=$HW_FLANG; fi
 source=
 compiles=
 for word in "$@"; do

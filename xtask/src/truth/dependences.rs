@@ -102,11 +102,7 @@ pub fn command(arguments: &[String]) -> Done {
         let tree = code.prepare_compiled()?;
         let times = std::fs::read_to_string(tree.times()).unwrap_or_default();
         let found = compilers::compared(&tree.program())?;
-        print!(
-            "{}{}",
-            compilers::HEAD,
-            compilers::row(&code.name, &found, &times)
-        );
+        rows += &compilers::row(&code.name, &found, &times);
         trees.push(tree);
     }
     print!("{rows}");

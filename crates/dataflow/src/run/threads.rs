@@ -208,6 +208,12 @@ pub fn unseen(run: &Run) -> Option<String> {
         .filter(|c| c.thread > 0)
         .map(|c| c.rank)
         .collect();
+    if all && !more.is_empty() {
+        return Some(
+            "Threads that were not recorded used CPU time, too: what follows covers the recorded threads only."
+                .to_string(),
+        );
+    }
     let who = |set: &RankSet| words::ranks(set, run.header.ranks, 40);
     let what = match (several.is_empty(), more.is_empty()) {
         (true, true) => return None,

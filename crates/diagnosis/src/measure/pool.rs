@@ -97,10 +97,12 @@ pub fn pool(recordings: &[&Run]) -> Option<Run> {
         }
         let pooled = of_rank.pooled(&known);
         // What the rank computes less or more than in the first recording, it takes less or more.
-        let (before, now) = (busy(known.values().copied()), busy(&pooled.0));
-        let (wall, cpu) = (info.wall_ns, info.cpu_ns);
-        info.wall_ns = wall.saturating_add(now).saturating_sub(before);
-        info.cpu_ns = cpu.map(|ns| ns.saturating_add(now).saturating_sub(before));
+        let changed = |all: u64, of: fn(&Segment) -> u64| {
+            let (before, now) = (own(known.values().copied(), of), own(&pooled.0, of));
+            all.saturating_add(now).saturating_sub(before)
+        };
+        info.wall_ns = changed(info.wall_ns, |s| s.cpu_ns.saturating_add(s.blocked_ns));
+        info.cpu_ns = info.cpu_ns.map(|ns| changed(ns, |s| s.cpu_ns));
         let switches = recordings.iter().filter_map(|run| {
             let own = run.ranks.get(info.rank as usize);
             let own = own.filter(|own| own.rank == info.rank)?;
@@ -131,12 +133,10 @@ pub fn pool(recordings: &[&Run]) -> Option<Run> {
     Some(out)
 }
 
-/// Nanoseconds that the thread that calls MPI is busy.
-fn busy<'s>(segments: impl IntoIterator<Item = &'s Segment>) -> u64 {
+/// Nanoseconds of the thread that calls MPI.
+fn own<'s>(segments: impl IntoIterator<Item = &'s Segment>, of: fn(&Segment) -> u64) -> u64 {
     let own = segments.into_iter().filter(|s| s.thread == 0);
-    own.fold(0, |sum, s| {
-        sum.saturating_add(s.cpu_ns).saturating_add(s.blocked_ns)
-    })
+    own.fold(0, |sum, s| sum.saturating_add(of(s)))
 }
 
 /// Rows by rank.

@@ -22,9 +22,9 @@ fn build(runs: usize, _: &Options) -> Result<Flow, FlowError> {
         table(
             "critical_path",
             "Computation on the critical path",
-            "Imbalance is what a place has on the path beyond what ranks compute there on the mean: the run could be so much shorter.",
+            "Imbalance is what a place has on the path beyond what ranks, or the threads of a team, compute there on the mean: the run could be so much shorter. Where threads wait for a lock, the path is where others hold it.",
             &[
-                "name", "type", "debug-info", "called-from", "on_path", "path_share", "imbalance", "path_ranks",
+                "name", "type", "debug-info", "called-from", "on_path", "path_share", "imbalance", "path_ranks", "path_threads",
             ],
         ),
     )?;

@@ -3,17 +3,22 @@
 //!
 //! Where event windows were recorded, the path is followed backward in their replay from the last rank, and its seconds
 //! are extrapolated to the run. Otherwise it consists of the slowest rank of each phase between synchronisations. A
-//! rank's seconds on the path are divided over its places as its samples are. *Imbalance* is the time of a vertex on
-//! the path beyond the mean over ranks: the run could be shorter by it if the vertex's work were even.
+//! rank's seconds on the path are divided over its places as its samples are. Where it works in a team of threads or
+//! waits for one, the path is that of the slowest thread (`measure/team_path.rs`). *Imbalance* is the time of a vertex on
+//! the path beyond the mean over ranks, or over the threads of teams: the run could be shorter by it if the vertex's work
+//! were even.
 
 use crate::measure::chain::{critical_path, last_rank};
 use crate::measure::scale::Scale;
+use crate::measure::team_path::{OfRanks, OnThread, through_teams};
+use crate::measure::teams::Teams;
 use headwater_dataflow::algorithm::Interrupted;
 use headwater_dataflow::flow::{Gives, Kind, Pass, PassError};
 use headwater_dataflow::numbers::stats;
 use headwater_dataflow::pass::whole;
 use headwater_dataflow::run::Recorded;
 use headwater_dataflow::set::Set;
+use headwater_graph::ThreadTime;
 use headwater_model::rank::RankSet;
 use headwater_model::run::CtxId;
 use rustc_hash::FxHashMap;
@@ -24,7 +29,7 @@ pub(super) fn passes() -> Vec<Pass> {
     vec![
         Pass::new(
             "critical-path",
-            "Vertices on the run's critical path, the most seconds first, with on_path, imbalance and path_ranks.",
+            "Vertices on the run's critical path, the most seconds first, with on_path, imbalance, path_ranks and path_threads.",
             |call| Ok(vec![critical(call.run(0)?, call.interrupted())?.into()]),
         )
         .takes("run", Kind::Run)
@@ -102,6 +107,14 @@ fn bound(scale: &Scale, path: &mut FxHashMap<(u32, CtxId), f64>) {
     }
 }
 
+/// Who is on the path at a place.
+#[derive(Default)]
+struct Who {
+    ranks: BTreeSet<u32>,
+    /// Threads that are not the ranks' own.
+    threads: BTreeSet<u32>,
+}
+
 /// Vertices on the critical path of a run, those with the most seconds on it first.
 ///
 /// # Errors
@@ -115,36 +128,64 @@ pub fn critical(run: &Recorded, interrupted: Interrupted<'_>) -> Result<Set, Pas
     }
     let mut all: Vec<((u32, CtxId), f64)> = on_path(&scale).into_iter().collect();
     all.sort_unstable_by_key(|p| p.0);
-    let n = run.top_down().graph.vertices();
-    let mut seconds = vec![0.0; n];
-    let mut ranks: FxHashMap<u32, BTreeSet<u32>> = FxHashMap::default();
+    let mut path = OfRanks::default();
     for ((rank, after), on_path) in all {
         let keys = of_after.get(&after).map_or(&[][..], Vec::as_slice);
         let at = |key: &u32| data.busy.row(*key).map_or(0.0, |r| r.at(rank));
         let busy: f64 = keys.iter().map(at).sum();
-        for key in keys {
-            let part = if busy > 0.0 {
-                on_path * at(key) / busy
-            } else {
-                0.0
-            };
-            let vertex = data.keys.get(*key as usize).map_or(0, |k| k.vertex);
-            if let Some(sum) = seconds.get_mut(vertex as usize).filter(|_| part > 0.0) {
-                *sum += part;
-                ranks.entry(vertex).or_default().insert(rank);
-            }
+        for key in keys.iter().filter(|_| busy > 0.0) {
+            *path.entry((*key, rank)).or_default() += on_path * at(key) / busy;
+        }
+    }
+    let teams = Teams::new(run.pag(), &scale);
+    let threads = through_teams(run.pag(), &scale, &teams, &mut path);
+    let mut parts: Vec<OnThread> = path
+        .into_iter()
+        .map(|((key, rank), seconds)| OnThread {
+            vertex: data.keys.get(key as usize).map_or(0, |k| k.vertex),
+            rank,
+            thread: None,
+            seconds,
+        })
+        .filter(|part| part.seconds > 0.0)
+        .collect();
+    parts.sort_by(|a, b| {
+        let place = (a.vertex, a.rank).cmp(&(b.vertex, b.rank));
+        place.then(a.seconds.total_cmp(&b.seconds))
+    });
+    let n = run.top_down().graph.vertices();
+    let mut seconds = vec![0.0; n];
+    let mut who: FxHashMap<u32, Who> = FxHashMap::default();
+    for part in parts.iter().chain(&threads) {
+        if let Some(sum) = seconds.get_mut(part.vertex as usize) {
+            *sum += part.seconds;
+            let who = who.entry(part.vertex).or_default();
+            who.ranks.insert(part.rank);
+            who.threads.extend(part.thread.map(u32::from));
         }
     }
     let view = run.top_down();
-    let mut vertices: Vec<u32> = ranks.keys().copied().collect();
+    let mut vertices: Vec<u32> = who.keys().copied().collect();
     vertices.sort_unstable_by(|a, b| {
         let of = |v: &u32| seconds[*v as usize];
         of(b).total_cmp(&of(a)).then(a.cmp(b))
     });
     let whole: f64 = seconds.iter().sum();
     let busy = view.rows.get("busy");
-    let mean =
-        |v: u32| busy.and_then(|b| b.row(v)).map_or(0.0, |r| r.sum()) / f64::from(scale.p.max(1));
+    // Of all threads that could share the work, those of the largest team of each rank.
+    let sizes: usize = teams.sizes(scale.p).iter().sum();
+    let mean = |v: u32| {
+        let of_threads = scale.view().threads.times_in(v);
+        let calls = |t: &ThreadTime| scale.view().threads.calls_mpi(t.rank, t.thread);
+        match of_threads.iter().all(calls) {
+            true => {
+                busy.and_then(|b| b.row(v)).map_or(0.0, |r| r.sum()) / f64::from(scale.p.max(1))
+            }
+            false => {
+                of_threads.iter().map(|t| t.cpu + t.blocked).sum::<f64>() / sizes.max(1) as f64
+            }
+        }
+    };
     let of = |figure: &dyn Fn(u32) -> f64| -> Vec<Option<f64>> {
         vertices.iter().map(|v| Some(figure(*v))).collect()
     };
@@ -152,18 +193,21 @@ pub fn critical(run: &Recorded, interrupted: Interrupted<'_>) -> Result<Set, Pas
     let on_path = of(&own);
     let share = of(&|v| own(v) / whole);
     let imbalance = of(&|v| (own(v) - mean(v)).max(0.0));
-    let who: Vec<Option<String>> = vertices
-        .iter()
-        .map(|v| {
-            let set: RankSet = ranks.get(v)?.iter().copied().collect();
-            Some(set.to_string())
+    let named = |of: fn(&Who) -> &BTreeSet<u32>| -> Vec<Option<String>> {
+        let sets = vertices.iter().map(|v| who.get(v).map(of));
+        sets.map(|set| {
+            let set: RankSet = set?.iter().copied().collect();
+            (!set.is_empty()).then(|| set.to_string())
         })
-        .collect();
+        .collect()
+    };
+    let (ranks, threads) = (named(|who| &who.ranks), named(|who| &who.threads));
     let set = Set::new(view.clone(), vertices, Vec::new());
     let set = set
         .with_metric("on_path", &on_path)?
         .with_metric("path_share", &share)?;
     Ok(set
         .with_metric("imbalance", &imbalance)?
-        .with_words("path_ranks", &who)?)
+        .with_words("path_ranks", &ranks)?
+        .with_words("path_threads", &threads)?)
 }

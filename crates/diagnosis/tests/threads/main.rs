@@ -1,5 +1,6 @@
 //! What the diagnosis says of programs whose ranks have threads.
 
+mod critical_path;
 mod hybrid;
 mod locks;
 mod process;

@@ -962,7 +962,7 @@ def not_recorded(run: Node, *more: Union[Run, Node]) -> Node: ...
 
 @overload
 def critical_path(run: Run) -> Set:
-    """Vertices on the run's critical path, the most seconds first, with on_path, imbalance and path_ranks.
+    """Vertices on the run's critical path, the most seconds first, with on_path, imbalance, path_ranks and path_threads.
 
     run: a run.
 

@@ -107,6 +107,21 @@ fn a_module_is_known_by_its_build_wherever_it_lies() {
 }
 
 #[test]
+fn time_asleep_is_no_cpu_time() {
+    // The first thread waits for others, in one recording longer than in the other.
+    let asleep = |ms: u64| {
+        let mut run = run(&[1, 2, 3], [(0, 10), (1, 20), (2, 30)]);
+        run.segments[0].blocked_ns = ms * 1_000_000;
+        run.ranks[0].cpu_ns = Some(60_000_000);
+        run.ranks[0].wall_ns = (60 + ms) * 1_000_000;
+        run
+    };
+    let all = pool(&[&asleep(10), &asleep(50)]).expect("a run");
+    assert_eq!(all.ranks[0].cpu_ns, Some(60_000_000));
+    assert_eq!(all.ranks[0].wall_ns, 90_000_000);
+}
+
+#[test]
 fn nothing_is_lost_of_recordings_that_do_not_do_the_same() {
     // Timing decides which call comes next: 500 ms are in another stretch each time.
     let at = [(3, 500), (4, 500), (5, 500)];

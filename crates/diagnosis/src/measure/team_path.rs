@@ -1,0 +1,206 @@
+//! The critical path through the threads of a rank.
+//!
+//! While a rank works in a team, or sleeps until one has finished, the run takes as long as the slowest thread of the
+//! team, stretch by stretch. So these seconds of the path are that thread's. What it computes is divided over its places
+//! as its samples are; what it waits for locks is at the place where others hold them.
+
+use crate::measure::scale::Scale;
+use crate::measure::stretch::{Share, Stretch};
+use crate::measure::teams::{Team, Teams};
+use headwater_graph::{Pag, RankRows, VertexIx};
+use headwater_model::psg::VertexKind;
+use rustc_hash::FxHashMap;
+
+/// Seconds on the path, by key of computation and rank.
+pub type OfRanks = FxHashMap<(u32, u32), f64>;
+
+/// Seconds of a rank's thread on the path.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct OnThread {
+    /// Where.
+    pub vertex: VertexIx,
+    /// Rank.
+    pub rank: u32,
+    /// The thread; `None` for those that hold a lock for which the path waits.
+    pub thread: Option<u16>,
+    /// How long.
+    pub seconds: f64,
+}
+
+/// What a thread of a team takes for a stretch, seconds.
+fn takes(share: &Share) -> f64 {
+    share.busy + share.locked + share.allocator
+}
+
+/// Takes the seconds in which ranks work in teams or wait for them out of their path, as far as other threads than the
+/// ranks' own are the slowest, and returns where those spent them, by vertex, rank and thread.
+pub fn through_teams(pag: &Pag, scale: &Scale, teams: &Teams, path: &mut OfRanks) -> Vec<OnThread> {
+    let mut out = Vec::new();
+    for rank in 0..scale.p {
+        let needs = |team: &Team| -> f64 {
+            let all = team.of_rank(rank).iter();
+            all.map(|s| s.slowest(takes)).sum()
+        };
+        let mut own: Vec<(f64, &Team)> = teams.teams.iter().map(|t| (needs(t), t)).collect();
+        own.retain(|(need, _)| *need > 0.0);
+        // Of teams that work at the same time the rank waits for the one that takes longest.
+        own.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.vertex.cmp(&b.1.vertex)));
+        for (need, team) in own {
+            if let Some(each) = taken_from(scale, team, rank, need, path) {
+                slowest_threads(pag, scale, teams, (team, rank, each), &mut out);
+            }
+        }
+    }
+    out.sort_by_key(|t| (t.vertex, t.rank, t.thread));
+    out
+}
+
+/// Takes the path's seconds in a team from a rank; returns how many they are for each second that the team takes, and
+/// `None` if the rank neither works in it nor waits for it.
+fn taken_from(scale: &Scale, team: &Team, rank: u32, need: f64, path: &mut OfRanks) -> Option<f64> {
+    let data = &scale.view().computation;
+    let at =
+        |column: &RankRows, key: u32| -> f64 { column.row(key).map_or(0.0, |row| row.at(rank)) };
+    let here = |key: u32| match team.joined {
+        true => at(&data.busy, key),
+        false => at(&data.blocked, key).min(at(&data.busy, key)),
+    };
+    let there: f64 = team.keys.iter().map(|k| here(*k)).sum();
+    let share = |key: u32| here(key) / at(&data.busy, key).max(f64::MIN_POSITIVE);
+    let on_path = |path: &OfRanks| -> f64 {
+        let of = |key: &u32| path.get(&(*key, rank)).map_or(0.0, |s| s * share(*key));
+        team.keys.iter().map(of).sum()
+    };
+    let seconds = on_path(path);
+    if there <= 0.0 || seconds <= 0.0 {
+        return None;
+    }
+    let taken = (need / there).min(1.0);
+    // What the rank's own thread computes as the slowest one stays where it is.
+    let kept: f64 = (team.of_rank(rank).iter().filter_map(slowest))
+        .filter(|s| scale.view().threads.calls_mpi(rank, s.thread))
+        .map(|s| s.busy)
+        .sum();
+    let removed = taken * (1.0 - kept / need);
+    for key in &team.keys {
+        if let Some(s) = path.get_mut(&(*key, rank)) {
+            *s -= *s * share(*key) * removed;
+        }
+    }
+    Some(seconds * taken / need)
+}
+
+/// The thread that takes longest for a stretch; the first one if several do.
+fn slowest(stretch: &Stretch) -> Option<&Share> {
+    let longer = |a, b| if takes(b) > takes(a) { b } else { a };
+    stretch.shares.iter().reduce(longer)
+}
+
+/// Where the slowest threads of a team on one rank spend their time, with so many seconds of path `each` second.
+fn slowest_threads(
+    pag: &Pag,
+    scale: &Scale,
+    teams: &Teams,
+    (team, rank, each): (&Team, u32, f64),
+    out: &mut Vec<OnThread>,
+) {
+    // By thread: computation, and waiting for locks and for the allocator.
+    let mut sums: FxHashMap<u16, (f64, f64)> = FxHashMap::default();
+    for share in team.of_rank(rank).iter().filter_map(slowest) {
+        let sum = sums.entry(share.thread).or_default();
+        if !scale.view().threads.calls_mpi(rank, share.thread) {
+            sum.0 += share.busy * each;
+        }
+        sum.1 += (share.locked + share.allocator) * each;
+    }
+    let mut inside: Vec<VertexIx> = pag.inside(team.vertex).collect();
+    inside.sort_unstable();
+    let is_inside = |v: VertexIx| inside.binary_search(&v).is_ok();
+    let mut threads: Vec<(u16, (f64, f64))> = sums.into_iter().collect();
+    threads.sort_unstable_by_key(|t| t.0);
+    for (thread, (computed, waited)) in threads {
+        let times = scale.view().threads.times.iter();
+        // Where it spins for a lock or for its team, it computes nothing.
+        let computes = |v: VertexIx| {
+            let kind = |v: VertexIx| pag.top.get(v).kind;
+            let spins = pag
+                .top
+                .ancestors(v)
+                .any(|v| kind(v) == VertexKind::LockCall);
+            !spins && kind(v) != VertexKind::ThreadCall
+        };
+        let own = times.filter(|t| {
+            (t.rank, t.thread) == (rank, thread) && is_inside(t.vertex) && computes(t.vertex)
+        });
+        let places: Vec<(VertexIx, f64)> = own.map(|t| (t.vertex, t.cpu + t.blocked)).collect();
+        divide(computed, &places, team.vertex, |vertex, seconds| {
+            out.push(OnThread {
+                vertex,
+                rank,
+                thread: Some(thread),
+                seconds,
+            });
+        });
+        let waits = teams.contended.iter();
+        let own = waits.filter(|c| (c.rank, c.thread, c.team) == (rank, thread, Some(team.vertex)));
+        let places: Vec<(VertexIx, f64)> = own.map(|c| (c.place, c.seconds)).collect();
+        divide(waited, &places, team.vertex, |vertex, seconds| {
+            out.push(OnThread {
+                vertex,
+                rank,
+                thread: None,
+                seconds,
+            });
+        });
+    }
+}
+
+/// Divides seconds over places in proportion; all of them are at `otherwise` if there are none.
+fn divide(
+    seconds: f64,
+    places: &[(VertexIx, f64)],
+    otherwise: VertexIx,
+    mut put: impl FnMut(VertexIx, f64),
+) {
+    let all: f64 = places.iter().map(|p| p.1).sum();
+    if seconds > 0.0 && all <= 0.0 {
+        put(otherwise, seconds);
+    }
+    for (vertex, here) in places {
+        if seconds > 0.0 && *here > 0.0 && all > 0.0 {
+            put(*vertex, seconds * here / all);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_of_the_slowest_threads_is_the_slowest() {
+        let share = |thread, busy, locked| Share {
+            thread,
+            busy,
+            locked,
+            ..Share::default()
+        };
+        let stretch = Stretch {
+            shares: vec![share(1, 1.0, 0.0), share(2, 2.0, 1.0), share(3, 3.0, 0.0)],
+            ..Stretch::default()
+        };
+        assert_eq!(slowest(&stretch).map(|s| s.thread), Some(2));
+        assert_eq!(slowest(&Stretch::default()), None);
+    }
+
+    #[test]
+    fn what_is_divided_is_neither_more_nor_less() {
+        let mut all = Vec::new();
+        divide(6.0, &[(3, 1.0), (4, 0.0), (5, 2.0)], 9, |v, s| {
+            all.push((v, s))
+        });
+        divide(1.0, &[], 9, |v, s| all.push((v, s)));
+        divide(0.0, &[], 9, |v, s| all.push((v, s)));
+        assert_eq!(all, [(3, 2.0), (5, 4.0), (9, 1.0)]);
+    }
+}

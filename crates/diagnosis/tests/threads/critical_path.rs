@@ -1,0 +1,100 @@
+//! The critical path of ranks with threads: where the slowest thread of each team is.
+
+use super::hybrid::{CREATE, Hybrid, LOCK, REGION, WORK, run, structure};
+use headwater_dataflow::Recorded;
+use headwater_dataflow::flow::{Cache, Runner};
+use headwater_diagnosis::Options;
+use headwater_diagnosis::paradigm::by_name;
+use headwater_model::report::Item;
+use headwater_model::run::Run;
+
+/// Places on the path: first line, seconds to hundredths, and threads.
+fn path(run: Run) -> Vec<(String, f64, String)> {
+    let recorded = Recorded::join(vec![run], structure()).expect("a whole run");
+    let paradigm = by_name("critical-path").expect("a paradigm");
+    let cache = Cache::default();
+    let report = paradigm
+        .run(&recorded, &Options::default(), &Runner::quiet(&cache))
+        .expect("runs");
+    let table = report.sections.first().expect("a table");
+    let column = |name: &str| table.column(name).expect("a column");
+    let text = |item: &Item| match item {
+        Item::Text(text) => text.clone(),
+        _ => String::new(),
+    };
+    let number = |item: &Item| match item {
+        Item::Number(x) => (x * 100.0).round() / 100.0,
+        _ => f64::NAN,
+    };
+    let places = column("location").into_iter().map(text);
+    let seconds = column("on_path_seconds").into_iter().map(number);
+    let threads = column("path_threads").into_iter().map(text);
+    places
+        .zip(seconds)
+        .zip(threads)
+        .map(|((place, seconds), threads)| (place, seconds, threads))
+        .filter(|p| p.1 > 0.0)
+        .collect()
+}
+
+fn at(place: &str, seconds: f64, threads: &str) -> (String, f64, String) {
+    (place.to_string(), seconds, threads.to_string())
+}
+
+#[test]
+fn it_goes_through_the_slowest_thread_of_a_team() {
+    let late = Hybrid {
+        threads: 4,
+        busy: |_, t| if t == 2 { 1.5 } else { 0.5 },
+        serial: |_| 0.25,
+        ..Hybrid::default()
+    };
+    let found = path(run(1, &late));
+    assert_eq!(
+        found,
+        [at("app.c:110-115", 1.5, "2"), at("app.c:20-25", 0.25, "")],
+        "{REGION:?} {WORK:?}"
+    );
+}
+
+#[test]
+fn it_goes_through_threads_that_the_rank_sleeps_for() {
+    let late = Hybrid {
+        threads: 3,
+        busy: |_, t| if t == 1 { 1.5 } else { 0.5 },
+        joined: true,
+        ..Hybrid::default()
+    };
+    let found = path(run(1, &late));
+    assert_eq!(found, [at("app.c:110-115", 1.5, "1")], "{CREATE:?}");
+}
+
+#[test]
+fn it_stays_with_the_rank_where_its_own_thread_is_the_slowest() {
+    let own = Hybrid {
+        busy: |_, t| if t == 0 { 1.5 } else { 0.5 },
+        ..Hybrid::default()
+    };
+    assert_eq!(path(run(1, &own)), [at("app.c:110-115", 1.5, "")]);
+}
+
+#[test]
+fn waiting_for_a_lock_is_where_others_hold_it() {
+    let waits = Hybrid {
+        busy: |_, _| 1.0,
+        locked: |_, t| if t == 1 { 0.5 } else { 0.0 },
+        ..Hybrid::default()
+    };
+    let found = path(run(1, &waits));
+    let waited: f64 = found
+        .iter()
+        .filter(|p| p.0 != "app.c:110-115")
+        .map(|p| p.1)
+        .sum();
+    let computed: f64 = found
+        .iter()
+        .filter(|p| p.0 == "app.c:110-115")
+        .map(|p| p.1)
+        .sum();
+    assert_eq!((computed, waited), (1.0, 0.5), "{found:?} {LOCK:?}");
+}
