@@ -64,8 +64,8 @@ private:
   bool looked = false;
   std::vector<Access> accesses;
   std::vector<CallBase *> writingCalls;
-  // State of an object's byte before an instruction, and at the end of a block.
-  std::map<std::tuple<Value *, Offset, Instruction *>, unsigned> states;
+  // State of so many of an object's bytes before an instruction: who wrote them depends on how many they are.
+  std::map<std::tuple<Value *, Offset, uint64_t, Instruction *>, unsigned> states;
   DenseMap<std::pair<Value *, unsigned>, unsigned> lanes; // of vectors, by element
 
   struct Call {

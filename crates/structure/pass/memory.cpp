@@ -90,7 +90,7 @@ unsigned OfFunction::memory(Object &o, Offset off, uint64_t size, Instruction *b
     return atEntry(o, off);
   if (o.escapes && !isa<GlobalVariable>(o.base))
     return unknown(Escapes, before);
-  auto key = std::make_tuple(o.base, off, before);
+  auto key = std::make_tuple(o.base, off, size, before);
   auto known = states.find(key);
   if (known != states.end())
     return known->second;
@@ -217,6 +217,10 @@ unsigned OfFunction::written(Object &o, const Object::Writer &w, Offset off, uin
       controls(why, here, common, user, nullptr, false);
   // How often a loop ran decides what it left, if it wrote the byte at hand.
   leave(why, here, user);
+  // A vector is stored as it is made, maybe in a loop before.
+  if (auto *s = dyn_cast<StoreInst>(w.at); s && isa<FixedVectorType>(s->getValueOperand()->getType()))
+    if (auto *def = dyn_cast<Instruction>(s->getValueOperand()))
+      leave(why, def->getParent(), here);
   SmallVector<unsigned, 2> others;
   if (w.through) {
     if (auto *g = dyn_cast<GlobalVariable>(o.base))
@@ -336,6 +340,8 @@ unsigned OfFunction::written(Object &o, const Object::Writer &w, Offset off, uin
       what = memory(object(from), {Asked, 0}, 0, copy);
     else
       what = memory(object(from), {Anywhere, 0}, 0, copy);
+  } else {
+    what = unknown(Other, w.at);
   }
   bool covers = w.off.mode == At && off.mode == At && w.off.at <= off.at &&
                 w.off.at + int64_t(w.size) >= off.at + int64_t(size);

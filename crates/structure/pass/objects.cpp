@@ -118,7 +118,9 @@ void OfFunction::collect(Object &o, Value *pointer, Offset off, SmallPtrSetImpl<
         continue;
       if (auto *mi = dyn_cast<MemIntrinsic>(c)) {
         if (k == 0) {
-          auto *length = dyn_cast<ConstantInt>(mi->getLength());
+          // The length of other ones may not be in bytes.
+          bool inBytes = isa<MemSetInst>(mi) || isa<MemTransferInst>(mi);
+          auto *length = inBytes ? dyn_cast<ConstantInt>(mi->getLength()) : nullptr;
           writer(c, 0, length ? off : Offset{Anywhere, 0}, length ? length->getZExtValue() : 0);
         }
         continue;

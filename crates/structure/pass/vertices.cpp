@@ -222,7 +222,7 @@ void OfFunction::drain() {
   while (!pending.empty()) {
     auto [id, find] = std::move(pending.back());
     pending.pop_back();
-    if (!tooMany || !id) {
+    if (!id || (!tooMany && allOperands < MostOperands)) {
       find();
       continue;
     }

@@ -1,7 +1,8 @@
 //! Takes samples of computation, when our signal comes.
 //!
 //! The handler takes no sample while the thread is in an MPI wrapper. Otherwise it unwinds the interrupted code and
-//! counts the sample, without allocation, lock or system call that can block. Signals that are not from our event or
+//! counts the sample, without allocation, lock or system call that can block. It may open a file of `/proc` and performance
+//! events, for a thread that lives longer than those before it. Signals that are not from our event or
 //! timer go to the program's own handler.
 
 use crate::end::stop;

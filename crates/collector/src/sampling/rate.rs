@@ -6,7 +6,7 @@ use crate::sampling::{
     signal::{self, SIGNAL, marker},
 };
 use crate::storage::process_spool::say;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, Ordering, compiler_fence};
 
 /// Samples per second of CPU time.
 pub static HZ: AtomicU32 = AtomicU32::new(200);
@@ -29,7 +29,8 @@ pub struct SamplerState {
     expects_end: bool,
     /// CPU time that threads with this recording use until they end, nanoseconds: the most that the latest did.
     life: u64,
-    /// Whether not all counters could be opened, which is yet to be said.
+    /// Why there is no event, and whether not all counters could be opened, which are yet to be said.
+    refused: Option<Refused>,
     lacks_counters: bool,
 }
 
@@ -62,6 +63,21 @@ fn usual_period(taken: u32) -> u64 {
     (1_000_000_000 / u64::from(HZ.load(Ordering::Relaxed).max(1))) << halvings.min(HALVINGS)
 }
 
+/// What it means that a thread has no performance event.
+fn words(refused: Refused) -> &'static str {
+    match refused {
+        Refused::NotOpened => {
+            "Performance events are not permitted, so samples fall on ticks of the kernel; where ranks outnumber cores, loops that follow a synchronisation closely may be missed by them."
+        }
+        Refused::NotMoved => {
+            "A sandbox forbids fcntl, without which the collector keeps no file open beside the program's: samples fall on ticks of the kernel, and waiting for a core was not distinguished from sleep."
+        }
+        Refused::NoneLeft => {
+            "The process may have few files open (ulimit -n), of which the collector takes at most a quarter: further threads were sampled on ticks of the kernel, and their waiting for a core was not distinguished from sleep."
+        }
+    }
+}
+
 impl SamplerState {
     /// Nothing started.
     pub const fn new() -> Self {
@@ -75,6 +91,7 @@ impl SamplerState {
             shortened: false,
             expects_end: false,
             life: 0,
+            refused: None,
             lacks_counters: false,
         }
     }
@@ -102,7 +119,7 @@ impl SamplerState {
 
     /// The thread has ended, after so much CPU time in nanoseconds.
     pub fn has_lived(&mut self, cpu: u64) {
-        self.say_lacks();
+        self.say_refused();
         self.life = cpu.max(self.life - self.life / 8);
     }
 
@@ -119,17 +136,20 @@ impl SamplerState {
         // A sample right now would be one at a tick of the kernel.
         let left = self.period.checked_sub(used).filter(|l| *l > LEAST_LEFT);
         let left = left.unwrap_or_else(|| self.draw());
-        if self.start_event(tid, left).is_ok() {
+        self.refused = self.start_event(tid, left).err();
+        match self.refused {
             // It is deleted when the thread ends, because that frees memory.
-            self.set_timer(0, 0);
-        } else {
-            self.set_timer(left, usual_period(self.taken));
-        }
+            None => self.set_timer(0, 0),
+            Some(_) => self.set_timer(left, usual_period(self.taken)),
+        };
         self.lacks_counters = !self.counters.open(tid);
     }
 
-    /// Says that counters could not be opened. No signal handler may call this.
-    fn say_lacks(&mut self) {
+    /// Says what could not be had, also where a signal handler found that out. No signal handler may call this.
+    pub fn say_refused(&mut self) {
+        if let Some(refused) = self.refused.take() {
+            say(words(refused));
+        }
         if std::mem::take(&mut self.lacks_counters) {
             say(
                 "Some threads have no hardware counters, because no more could be opened; their counts are zero.",
@@ -138,30 +158,22 @@ impl SamplerState {
     }
 
     fn sample_after(&mut self, tid: libc::pid_t, first: u64) {
-        match self.start_event(tid, first) {
-            Ok(()) => {}
-            Err(_) if !self.start_timer(tid, first) => {
-                say(
-                    "Neither a performance event nor a CPU time timer could be had, so computation was not sampled.",
-                );
-                return;
-            }
-            Err(Refused::NotOpened) => say(
-                "Performance events are not permitted, so samples fall on ticks of the kernel; where ranks outnumber cores, loops that follow a synchronisation closely may be missed by them.",
-            ),
-            Err(Refused::NotMoved) => say(
-                "A sandbox forbids fcntl, without which the collector keeps no file open beside the program's: samples fall on ticks of the kernel, and waiting for a core was not distinguished from sleep.",
-            ),
-            Err(Refused::NoneLeft) => say(
-                "The process may have few files open (ulimit -n), of which the collector takes at most a quarter: further threads were sampled on ticks of the kernel, and their waiting for a core was not distinguished from sleep.",
-            ),
+        self.refused = self.start_event(tid, first).err();
+        if self.refused.is_some() && !self.start_timer(tid, first) {
+            self.refused = None;
+            return say(
+                "Neither a performance event nor a CPU time timer could be had, so computation was not sampled.",
+            );
         }
         self.lacks_counters = !self.counters.open(tid);
-        self.say_lacks();
+        self.say_refused();
     }
 
     /// Ends sampling.
     pub fn stop(&mut self) {
+        // A signal of the timer that comes meanwhile must open nothing.
+        self.expects_end = false;
+        compiler_fence(Ordering::SeqCst);
         if self.event >= 0 {
             counters::close(self.event);
         }
@@ -170,7 +182,6 @@ impl SamplerState {
             unsafe { libc::timer_delete(self.timer) };
         }
         (self.event, self.timer) = (-1, std::ptr::null_mut());
-        self.expects_end = false;
         self.counters.stop();
     }
 

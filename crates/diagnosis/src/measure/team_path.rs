@@ -36,6 +36,7 @@ fn takes(share: &Share) -> f64 {
 /// ranks' own are the slowest, and returns where those spent them, by vertex, rank and thread.
 pub fn through_teams(pag: &Pag, scale: &Scale, teams: &Teams, path: &mut OfRanks) -> Vec<OnThread> {
     let mut out = Vec::new();
+    let whole = path.clone();
     for rank in 0..scale.p {
         let needs = |team: &Team| -> f64 {
             let all = team.of_rank(rank).iter();
@@ -46,7 +47,7 @@ pub fn through_teams(pag: &Pag, scale: &Scale, teams: &Teams, path: &mut OfRanks
         // Of teams that work at the same time the rank waits for the one that takes longest.
         own.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.vertex.cmp(&b.1.vertex)));
         for (need, team) in own {
-            if let Some(each) = taken_from(scale, team, rank, need, path) {
+            if let Some(each) = taken_from(scale, (team, rank, need), &whole, path) {
                 slowest_threads(pag, scale, teams, (team, rank, each), &mut out);
             }
         }
@@ -57,7 +58,12 @@ pub fn through_teams(pag: &Pag, scale: &Scale, teams: &Teams, path: &mut OfRanks
 
 /// Takes the path's seconds in a team from a rank; returns how many they are for each second that the team takes, and
 /// `None` if the rank neither works in it nor waits for it.
-fn taken_from(scale: &Scale, team: &Team, rank: u32, need: f64, path: &mut OfRanks) -> Option<f64> {
+fn taken_from(
+    scale: &Scale,
+    (team, rank, need): (&Team, u32, f64),
+    whole: &OfRanks,
+    path: &mut OfRanks,
+) -> Option<f64> {
     let data = &scale.view().computation;
     let at =
         |column: &RankRows, key: u32| -> f64 { column.row(key).map_or(0.0, |row| row.at(rank)) };
@@ -66,28 +72,33 @@ fn taken_from(scale: &Scale, team: &Team, rank: u32, need: f64, path: &mut OfRan
         false => at(&data.blocked, key).min(at(&data.busy, key)),
     };
     let there: f64 = team.keys.iter().map(|k| here(*k)).sum();
-    let share = |key: u32| here(key) / at(&data.busy, key).max(f64::MIN_POSITIVE);
-    let on_path = |path: &OfRanks| -> f64 {
-        let of = |key: &u32| path.get(&(*key, rank)).map_or(0.0, |s| s * share(*key));
-        team.keys.iter().map(of).sum()
+    // Of the path there, and what other teams have left of it: only these seconds can be of teams.
+    let at_key = |path: &OfRanks, key: u32| path.get(&(key, rank)).copied().unwrap_or(0.0);
+    let of_teams = |key: u32| {
+        let all = at_key(whole, key);
+        let waits = all * here(key) / at(&data.busy, key).max(f64::MIN_POSITIVE);
+        let left = waits - (all - at_key(path, key));
+        (waits, left.max(0.0))
     };
-    let seconds = on_path(path);
-    if there <= 0.0 || seconds <= 0.0 {
+    let parts: Vec<(u32, (f64, f64))> = team.keys.iter().map(|k| (*k, of_teams(*k))).collect();
+    let all: f64 = parts.iter().map(|p| p.1.0).sum();
+    let left: f64 = parts.iter().map(|p| p.1.1).sum();
+    if there <= 0.0 || left <= 0.0 {
         return None;
     }
-    let taken = (need / there).min(1.0);
+    let seconds = (all * (need / there).min(1.0)).min(left);
     // What the rank's own thread computes as the slowest one stays where it is.
     let kept: f64 = (team.of_rank(rank).iter().filter_map(slowest))
         .filter(|s| scale.view().threads.calls_mpi(rank, s.thread))
         .map(|s| s.busy)
         .sum();
-    let removed = taken * (1.0 - kept / need);
-    for key in &team.keys {
-        if let Some(s) = path.get_mut(&(*key, rank)) {
-            *s -= *s * share(*key) * removed;
+    let removed = seconds / left * (1.0 - kept / need);
+    for (key, (_, left)) in parts {
+        if let Some(s) = path.get_mut(&(key, rank)) {
+            *s -= left * removed;
         }
     }
-    Some(seconds * taken / need)
+    Some(seconds / need)
 }
 
 /// The thread that takes longest for a stretch; the first one if several do.

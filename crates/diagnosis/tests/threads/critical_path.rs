@@ -1,12 +1,12 @@
 //! The critical path of ranks with threads: where the slowest thread of each team is.
 
-use super::hybrid::{CREATE, Hybrid, LOCK, REGION, WORK, run, structure};
+use super::hybrid::{CALLS, CREATE, Hybrid, LOCK, REGION, WORK, run, structure};
 use headwater_dataflow::Recorded;
 use headwater_dataflow::flow::{Cache, Runner};
 use headwater_diagnosis::Options;
 use headwater_diagnosis::paradigm::by_name;
 use headwater_model::report::Item;
-use headwater_model::run::Run;
+use headwater_model::run::{Run, Sample, TeamWork};
 
 /// Places on the path: first line, seconds to hundredths, and threads.
 fn path(run: Run) -> Vec<(String, f64, String)> {
@@ -97,4 +97,58 @@ fn waiting_for_a_lock_is_where_others_hold_it() {
         .map(|p| p.1)
         .sum();
     assert_eq!((computed, waited), (1.0, 0.5), "{found:?} {LOCK:?}");
+}
+
+/// The rank sleeps for both teams in the same call.
+#[test]
+fn teams_that_follow_one_another_are_each_on_it() {
+    let first = Hybrid {
+        threads: 3,
+        busy: |_, t| if t == 1 { 1.5 } else { 0.5 },
+        joined: true,
+        ..Hybrid::default()
+    };
+    let mut run = run(1, &first);
+    let asleep = run.samples.iter().filter(|s| s.thread == 0);
+    let asleep: u64 = asleep.map(|s| s.blocked_ns).sum();
+    // The same again, of threads that another call made.
+    let later: Vec<_> = (run.teams.iter())
+        .map(|t| TeamWork {
+            team: CALLS[0],
+            from: CALLS[0],
+            to: CALLS[0],
+            thread: t.thread + 10,
+            ..*t
+        })
+        .collect();
+    run.teams.extend(later);
+    let workers: Vec<_> = run
+        .samples
+        .iter()
+        .filter(|s| s.thread > 0)
+        .cloned()
+        .collect();
+    let later = workers.into_iter().map(|s| Sample {
+        thread: s.thread + 10,
+        ctx: CALLS[0],
+        ..s
+    });
+    run.samples.extend(later);
+    for s in run.samples.iter_mut().filter(|s| s.thread == 0) {
+        s.blocked_ns *= 2;
+    }
+    for s in &mut run.segments {
+        if s.thread == 0 && s.blocked_ns > 0 {
+            s.blocked_ns += asleep;
+            s.wall_ns += asleep;
+            s.max_busy_ns += asleep;
+        }
+    }
+    run.ranks[0].wall_ns += asleep;
+    let found = path(run);
+    let of = |threads: &str| -> f64 {
+        let own = found.iter().filter(|p| p.2 == threads);
+        own.map(|p| p.1).sum()
+    };
+    assert_eq!((of("1"), of("11")), (1.5, 1.5), "{found:?}");
 }

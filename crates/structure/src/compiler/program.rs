@@ -42,6 +42,8 @@ pub struct Program<'a> {
     alive: FxHashSet<FunctionId>,
     /// Whether a reduction may call functions of the program, as it has made operations of its own.
     calls_back: bool,
+    /// Whether any call of MPI may, as the program may have given it functions.
+    gives_functions: bool,
     /// What may write a global variable; of those variables that were asked for.
     changing: RefCell<FxHashMap<GlobalKey<'a>, Rc<Changing>>>,
     /// Symbols that shared libraries see.
@@ -54,6 +56,24 @@ pub struct Program<'a> {
 
 /// What languages call a program's first function.
 const FIRST: [&str; 3] = ["main", "_QQmain", "MAIN__"];
+
+/// What is in the names of the functions of MPI, also of those that newer versions lack, that take functions of the program,
+/// for MPI to call them later.
+const TAKE_FUNCTIONS: [&str; 7] = [
+    "op_create",
+    "create_keyval",
+    "keyval_create",
+    "create_errhandler",
+    "errhandler_create",
+    "grequest_start",
+    "register_datarep",
+];
+
+/// Whether a symbol may be a function of MPI, in C or Fortran, that is given functions.
+fn takes_functions(symbol: &str) -> bool {
+    let name = symbol.to_ascii_lowercase();
+    TAKE_FUNCTIONS.iter().any(|part| name.contains(part))
+}
 
 /// Steps of all walks over one module: what is not reached by then is unknown.
 const STEPS: u64 = 20_000_000;
@@ -77,6 +97,7 @@ impl<'a> Program<'a> {
             calling_unseen: Vec::new(),
             alive: FxHashSet::default(),
             calls_back: open,
+            gives_functions: open,
             changing: RefCell::default(),
             exported,
             open,
@@ -121,6 +142,9 @@ impl<'a> Program<'a> {
         }
         this.alive = this.find_alive();
         this.calls_back = open || this.alive.iter().any(|id| this.makes_operations(*id));
+        this.gives_functions = open
+            || this.taken.iter().any(|symbol| takes_functions(symbol))
+            || this.alive.iter().any(|id| this.gives_functions(*id));
         for (id, function) in this.functions() {
             if !this.is_alive(id) {
                 continue;
@@ -173,6 +197,12 @@ impl<'a> Program<'a> {
             let made = meaning::mpi(self.string(id.unit, call.callee));
             made.is_some_and(|f| f.name.starts_with("MPI_Op_create"))
         })
+    }
+
+    /// Whether a function gives MPI functions to call.
+    fn gives_functions(&self, id: FunctionId) -> bool {
+        let mut calls = self.function(id).into_iter().flat_map(|f| &f.calls);
+        calls.any(|call| takes_functions(self.string(id.unit, call.callee)))
     }
 
     /// Whether a call is one of MPI that calls nothing of the program, though its operation may be any.
@@ -337,7 +367,7 @@ impl<'a> Program<'a> {
     /// Whether any call of MPI may write a global variable whose writers are known. MPI may call functions of the program that
     /// it was given, by the program itself or by a library.
     pub fn may_be_written_by_mpi(&self, global: (u32, u32)) -> bool {
-        self.changing(global).has_unseen_callers
+        self.gives_functions && self.changing(global).has_unseen_callers
     }
 
     fn changing(&self, (unit, symbol): (u32, u32)) -> Rc<Changing> {

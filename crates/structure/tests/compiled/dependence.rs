@@ -191,6 +191,28 @@ fn what_memory_and_control_hide_is_never_told_wrongly() {
     }
 }
 
+/// What MPI was not given it does not call, whoever else may call it through a pointer.
+#[test]
+fn what_functions_behind_pointers_set_is_told_where_mpi_is_given_none() {
+    for (version, plugin) in plugins() {
+        let clang = format!("clang-{version}");
+        for (given, expected) in [("0", (3, 0)), ("(void *)MPI_Op_create", (2, 1))] {
+            let dir = tempfile::tempdir().expect("a temporary directory");
+            let dir = dir.path();
+            object(dir, &clang, Some(plugin), &["-O2"], "pointed.c").expect("compiles");
+            let text = format!("int MPI_Op_create(void); void *volatile kept = {given};\n");
+            let giving = dir.join("giving.c");
+            std::fs::write(&giving, text).expect("writes");
+            let giving = giving.display().to_string();
+            object(dir, &clang, Some(plugin), &["-O2"], &giving).expect("compiles");
+            let objects = ["pointed.o", "giving.o", "-o", "cases"];
+            run(dir, "mpicc.openmpi", &objects).expect("links");
+            let told = judged(&structure(dir, "cases"), &["pointed.c"], given);
+            assert_eq!(told, expected, "{given} {clang}");
+        }
+    }
+}
+
 /// A copy of an object to itself once took all memory of the machine.
 #[test]
 fn what_a_value_is_made_of_takes_bounded_memory() {

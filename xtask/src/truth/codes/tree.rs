@@ -59,12 +59,9 @@ impl Flavor {
         }
     }
 
-    /// The text of the plugin that objects are made with, if they are: a tree of an older plugin has records that are
-    /// not read, or that say something else.
-    fn plugin(self) -> Result<Vec<Vec<u8>>, String> {
-        if self != Self::Compiler {
-            return Ok(Vec::new());
-        }
+    /// The text of the plugin that objects are made with: a tree of an older one has records that are not read, or that say
+    /// something else.
+    fn plugin() -> Result<Vec<Vec<u8>>, String> {
         let directory = root().join("crates/structure/pass");
         let mut files = Vec::new();
         all_files(&directory, Path::new(""), &mut files);
@@ -230,7 +227,9 @@ impl Tree {
         let hash = {
             let mut hasher = DefaultHasher::new();
             (self.code.making(), self.flavor.flags(), &self.root).hash(&mut hasher);
-            self.flavor.plugin()?.hash(&mut hasher);
+            if self.flavor == Flavor::Compiler {
+                Flavor::plugin()?.hash(&mut hasher);
+            }
             format!("{:016x}", hasher.finish())
         };
         if std::fs::read_to_string(&mark).is_ok_and(|m| m == hash) {

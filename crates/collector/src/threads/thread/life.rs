@@ -183,6 +183,7 @@ pub fn settle() {
         // SAFETY: a recording; nothing is recorded any more, so its thread writes no totals.
         let t = unsafe { &mut *at };
         t.windows.leave(most);
+        t.sampler.say_refused();
     }
     settle_totals();
 }
