@@ -47,7 +47,7 @@ using namespace llvm;
 namespace {
 
 // Of the record: changes whenever its layout or meaning does. src/compiler/reading.rs has the same number.
-constexpr unsigned Version = 5;
+constexpr unsigned Version = 6;
 // Functions with more nodes than this, or with more operands of all together, are not followed further.
 constexpr size_t MostNodes = 1 << 16;
 constexpr size_t MostOperands = 1 << 20;

@@ -10,7 +10,7 @@ use super::record::{
 };
 
 /// The plugin's number of this format.
-pub const VERSION: u32 = 5;
+pub const VERSION: u32 = 6;
 /// Bytes before the body of a record: magic, version, length, checksum.
 const HEADER: usize = 16;
 /// Bytes of a section at the most: no module has more by far.
