@@ -140,6 +140,14 @@ impl Manifest {
         }
     }
 
+    /// Flags of its compiler.
+    fn flags(&self) -> Vec<String> {
+        match self.flags.is_empty() {
+            true => vec!["-O2".to_string()],
+            false => self.flags.clone(),
+        }
+    }
+
     /// Whether it is a script, which does not say its MPI library.
     pub fn is_python(&self) -> bool {
         self.language == "python"
@@ -219,7 +227,7 @@ fn manifest(dir: &Path, name: &str) -> Result<Manifest, String> {
 }
 
 /// Builds a program of MPI in `out` with the compilers that write its structure, and returns it; the time of each source goes
-/// to a file. `None` for a program in Fortran, because the distribution's modules of MPI are not for flang, or in Rust.
+/// to a file. `None` for a program in Fortran, because the distribution's modules of MPI are not for flang.
 ///
 /// # Errors
 /// It does not compile.
@@ -231,10 +239,7 @@ pub fn build_with_plugin(name: &str, out: &Path, times: &Path) -> Result<Option<
         "c++" => ("$CXX", &manifest.sources),
         _ => return Ok(None),
     };
-    let mut flags = manifest.flags.join(" ");
-    if flags.is_empty() {
-        flags = "-O2".to_string();
-    }
+    let flags = manifest.flags().join(" ");
     let mut lines = vec!["set -e".to_string()];
     let mut objects = Vec::new();
     for (i, source) in all.iter().enumerate() {
@@ -300,11 +305,7 @@ fn build(name: String, request: &Request) -> Result<Case, String> {
         "fortran" => "mpifort",
         other => return Err(format!("{name}: language {other} is not known")),
     };
-    let flags = if manifest.flags.is_empty() {
-        vec!["-O2".to_string()]
-    } else {
-        manifest.flags.clone()
-    };
+    let flags = manifest.flags();
     let mut command = match request.threads {
         true => Command::new(compiler),
         false => Command::new(format!("{compiler}.{}", mpi.compilers())),

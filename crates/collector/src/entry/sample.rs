@@ -2,8 +2,8 @@
 //!
 //! The handler takes no sample while the thread is in an MPI wrapper. Otherwise it unwinds the interrupted code and
 //! counts the sample, without allocation, lock or system call that can block. It may open a file of `/proc` and performance
-//! events, for a thread that lives longer than those before it. Signals that are not from our event or
-//! timer go to the program's own handler.
+//! events, for a thread that lives longer than those before it. Signals that are not from our event or timer go to the
+//! program's own handler.
 
 use crate::end::stop;
 use crate::guest::recording::RECORDING;
@@ -34,36 +34,40 @@ pub unsafe extern "C" fn handler(
     // SAFETY: the kernel passes valid pointers to a handler with SA_SIGINFO; errno is restored.
     unsafe {
         let errno = *libc::__errno_location();
-        let mut t = recording_of(info);
-        if t.is_none() && !from_a_timer(info) {
-            pass_on(number, info, context);
-        } else if let Some(t) = t.take_if(|t| !t.has_outlived()) {
-            stop::look();
-            // Signals in a pause must not lower the rate of samples after it.
-            if pause::is_on() {
-                t.sampler.next_period();
-            } else if process_spool::has_stopped() {
-                t.sampler.halt();
-            } else {
-                t.sampler.end_shortened();
-            }
-            if !RECORDING.load(Ordering::Relaxed) {
-                // Recording may resume with another session. The time until then must not count for the first sample
-                // there.
-                t.forget_since_last_sample();
-            } else if t.openmp.idle() {
-                // Time that the runtime spends while it has no work for the thread must not count for the next work.
-                t.since_last_sample();
-            } else if !t.in_mpi.load(Ordering::Relaxed) && t.may_be_sampled() {
-                // From here on, the calls of wrapped functions are ours, not the program's.
-                t.in_mpi.store(true, Ordering::Relaxed);
-                compiler_fence(Ordering::SeqCst);
-                take(t, context);
-                compiler_fence(Ordering::SeqCst);
-                t.in_mpi.store(false, Ordering::Relaxed);
-            }
+        match recording_of(info) {
+            None if from_a_timer(info) => {}
+            None => pass_on(number, info, context),
+            Some(t) if t.sampler.expects_end() => t.sample_late(),
+            Some(t) => signalled(t, context),
         }
         *libc::__errno_location() = errno;
+    }
+}
+
+/// A signal of the calling thread's own event or timer.
+fn signalled(t: &mut Thread, context: *mut libc::c_void) {
+    stop::look();
+    // Signals in a pause must not lower the rate of samples after it.
+    if pause::is_on() {
+        t.sampler.next_period();
+    } else if process_spool::has_stopped() {
+        t.sampler.halt();
+    } else {
+        t.sampler.end_shortened();
+    }
+    if !RECORDING.load(Ordering::Relaxed) {
+        // Recording may resume with another session. The time until then must not count for the first sample there.
+        t.forget_since_last_sample();
+    } else if t.openmp.idle() {
+        // Time that the runtime spends while it has no work for the thread must not count for the next work.
+        t.since_last_sample();
+    } else if !t.in_mpi.load(Ordering::Relaxed) && t.may_be_sampled() {
+        // From here on, the calls of wrapped functions are ours, not the program's.
+        t.in_mpi.store(true, Ordering::Relaxed);
+        compiler_fence(Ordering::SeqCst);
+        take(t, context);
+        compiler_fence(Ordering::SeqCst);
+        t.in_mpi.store(false, Ordering::Relaxed);
     }
 }
 

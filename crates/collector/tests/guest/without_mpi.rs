@@ -141,7 +141,7 @@ fn threads_made_in_turn_share_a_recording() {
 #[test]
 fn a_thread_that_outlives_those_before_it_is_sampled() {
     let _alone = alone();
-    let run = Program::new("outlives").recorded("");
+    let run = Program::new("ends").recorded("outlives");
     let made: Vec<_> = (run.threads.iter())
         .filter(|t| t.made_by != CtxId::NONE)
         .collect();

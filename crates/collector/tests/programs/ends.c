@@ -36,6 +36,13 @@ static void on_alarm(int number) {
     _exit(5);
 }
 
+/* Computes for as long as it is told. */
+static void *work_for(void *arg) {
+    double *sum = arg;
+    *sum = compute((long)*sum);
+    return NULL;
+}
+
 static void *nothing(void *arg) {
     return arg;
 }
@@ -71,6 +78,16 @@ int main(int argc, char **argv) {
     if (strcmp(how, "many") == 0) {
         for (int i = 0; i < 1000; i++) {
             pthread_create(&threads[0], NULL, nothing, NULL);
+            pthread_join(threads[0], NULL);
+        }
+        return 0;
+    }
+    if (strcmp(how, "outlives") == 0) {
+        /* Many that end at once, and then one that computes for long. A compiler that knew it would make two calls. */
+        volatile int last = 300;
+        for (int i = 0; i <= last; i++) {
+            sums[0] = i == last ? 40000000 : 3000;
+            pthread_create(&threads[0], NULL, work_for, &sums[0]);
             pthread_join(threads[0], NULL);
         }
         return 0;

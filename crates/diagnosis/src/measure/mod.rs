@@ -16,7 +16,8 @@
 //! * Threads: `teams` computes what threads of a team did in each `stretch`, `same_team` finds the calls that begin one
 //!   team, `contended` finds what threads waited for, and `allocation` their waits in the memory allocator.
 //!   `lock_groups` has waits for locks by place, with the `line` in which threads would wait if each had a core, by
-//!   their `hold_times` and a replay of the `queue`. `team_path` leads the critical path through teams. `useful` sums up what all threads compute, for `thread_efficiency`.
+//!   their `hold_times` and a replay of the `queue`. `team_path` leads the critical path through teams. `useful` sums up
+//!   what all threads compute, for `thread_efficiency`.
 //! * `same_work` says whether a place does the same at all scales by what the compiler knows of it. `floor` is the least
 //!   cost of a cause.
 

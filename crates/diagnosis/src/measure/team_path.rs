@@ -10,6 +10,7 @@ use crate::measure::teams::{Team, Teams};
 use headwater_graph::{Pag, RankRows, VertexIx};
 use headwater_model::psg::VertexKind;
 use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
 
 /// Seconds on the path, by key of computation and rank.
 pub type OfRanks = FxHashMap<(u32, u32), f64>;
@@ -21,7 +22,7 @@ pub struct OnThread {
     pub vertex: VertexIx,
     /// Rank.
     pub rank: u32,
-    /// The thread; `None` for those that hold a lock for which the path waits.
+    /// The thread; `None` for the rank's own, and for those that hold a lock for which the path waits.
     pub thread: Option<u16>,
     /// How long.
     pub seconds: f64,
@@ -37,10 +38,11 @@ fn takes(share: &Share) -> f64 {
 pub fn through_teams(pag: &Pag, scale: &Scale, teams: &Teams, path: &mut OfRanks) -> Vec<OnThread> {
     let mut out = Vec::new();
     let whole = path.clone();
+    let places = Places::new(pag, teams);
     for rank in 0..scale.p {
         let needs = |team: &Team| -> f64 {
             let all = team.of_rank(rank).iter();
-            all.map(|s| s.slowest(takes)).sum()
+            all.filter_map(slowest).map(takes).sum()
         };
         let mut own: Vec<(f64, &Team)> = teams.teams.iter().map(|t| (needs(t), t)).collect();
         own.retain(|(need, _)| *need > 0.0);
@@ -48,12 +50,47 @@ pub fn through_teams(pag: &Pag, scale: &Scale, teams: &Teams, path: &mut OfRanks
         own.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.vertex.cmp(&b.1.vertex)));
         for (need, team) in own {
             if let Some(each) = taken_from(scale, (team, rank, need), &whole, path) {
-                slowest_threads(pag, scale, teams, (team, rank, each), &mut out);
+                slowest_threads(scale, &places, (team, rank, each), &mut out);
             }
         }
     }
     out.sort_by_key(|t| (t.vertex, t.rank, t.thread));
     out
+}
+
+/// Where the threads of teams compute, and where they wait.
+struct Places {
+    /// By team: vertices inside it, ascending, but those in which threads spin.
+    computing: FxHashMap<VertexIx, Vec<VertexIx>>,
+    /// By team, rank and thread: what holds the lock or allocates, and seconds.
+    waiting: FxHashMap<(VertexIx, u32, u16), Vec<(VertexIx, f64)>>,
+}
+
+impl Places {
+    fn new(pag: &Pag, teams: &Teams) -> Self {
+        let kind = |v: VertexIx| pag.top.get(v).kind;
+        // Where it spins for a lock or for its team, a thread computes nothing.
+        let computes = |v: &VertexIx| {
+            let mut around = pag.top.ancestors(*v);
+            kind(*v) != VertexKind::ThreadCall && !around.any(|v| kind(v) == VertexKind::LockCall)
+        };
+        let inside = |team: &Team| {
+            let mut all: Vec<VertexIx> = pag.inside(team.vertex).filter(computes).collect();
+            all.sort_unstable();
+            (team.vertex, all)
+        };
+        let mut waiting: FxHashMap<_, Vec<_>> = FxHashMap::default();
+        for c in &teams.contended {
+            if let Some(team) = c.team {
+                let of_thread = waiting.entry((team, c.rank, c.thread)).or_default();
+                of_thread.push((c.place, c.seconds));
+            }
+        }
+        Self {
+            computing: teams.teams.iter().map(inside).collect(),
+            waiting,
+        }
+    }
 }
 
 /// Takes the path's seconds in a team from a rank; returns how many they are for each second that the team takes, and
@@ -109,14 +146,13 @@ fn slowest(stretch: &Stretch) -> Option<&Share> {
 
 /// Where the slowest threads of a team on one rank spend their time, with so many seconds of path `each` second.
 fn slowest_threads(
-    pag: &Pag,
     scale: &Scale,
-    teams: &Teams,
+    places: &Places,
     (team, rank, each): (&Team, u32, f64),
     out: &mut Vec<OnThread>,
 ) {
     // By thread: computation, and waiting for locks and for the allocator.
-    let mut sums: FxHashMap<u16, (f64, f64)> = FxHashMap::default();
+    let mut sums: BTreeMap<u16, (f64, f64)> = BTreeMap::new();
     for share in team.of_rank(rank).iter().filter_map(slowest) {
         let sum = sums.entry(share.thread).or_default();
         if !scale.view().threads.calls_mpi(rank, share.thread) {
@@ -124,45 +160,31 @@ fn slowest_threads(
         }
         sum.1 += (share.locked + share.allocator) * each;
     }
-    let mut inside: Vec<VertexIx> = pag.inside(team.vertex).collect();
-    inside.sort_unstable();
-    let is_inside = |v: VertexIx| inside.binary_search(&v).is_ok();
-    let mut threads: Vec<(u16, (f64, f64))> = sums.into_iter().collect();
-    threads.sort_unstable_by_key(|t| t.0);
-    for (thread, (computed, waited)) in threads {
-        let times = scale.view().threads.times.iter();
-        // Where it spins for a lock or for its team, it computes nothing.
-        let computes = |v: VertexIx| {
-            let kind = |v: VertexIx| pag.top.get(v).kind;
-            let spins = pag
-                .top
-                .ancestors(v)
-                .any(|v| kind(v) == VertexKind::LockCall);
-            !spins && kind(v) != VertexKind::ThreadCall
+    let inside = places
+        .computing
+        .get(&team.vertex)
+        .map_or(&[][..], Vec::as_slice);
+    let mut put = |thread: Option<u16>, seconds: f64, places: &[(VertexIx, f64)]| {
+        divide(seconds, places, team.vertex, |vertex, seconds| {
+            out.push(OnThread {
+                vertex,
+                rank,
+                thread,
+                seconds,
+            });
+        });
+    };
+    for (thread, (computed, waited)) in sums {
+        let here = |v: &VertexIx| {
+            let times = scale.view().threads.times_in(*v);
+            let at = times.binary_search_by_key(&(rank, thread), |t| (t.rank, t.thread));
+            let time = at.ok().and_then(|i| times.get(i))?;
+            Some((*v, time.cpu + time.blocked))
         };
-        let own = times.filter(|t| {
-            (t.rank, t.thread) == (rank, thread) && is_inside(t.vertex) && computes(t.vertex)
-        });
-        let places: Vec<(VertexIx, f64)> = own.map(|t| (t.vertex, t.cpu + t.blocked)).collect();
-        divide(computed, &places, team.vertex, |vertex, seconds| {
-            out.push(OnThread {
-                vertex,
-                rank,
-                thread: Some(thread),
-                seconds,
-            });
-        });
-        let waits = teams.contended.iter();
-        let own = waits.filter(|c| (c.rank, c.thread, c.team) == (rank, thread, Some(team.vertex)));
-        let places: Vec<(VertexIx, f64)> = own.map(|c| (c.place, c.seconds)).collect();
-        divide(waited, &places, team.vertex, |vertex, seconds| {
-            out.push(OnThread {
-                vertex,
-                rank,
-                thread: None,
-                seconds,
-            });
-        });
+        let computing: Vec<(VertexIx, f64)> = inside.iter().filter_map(here).collect();
+        put(Some(thread), computed, &computing);
+        let waiting = places.waiting.get(&(team.vertex, rank, thread));
+        put(None, waited, waiting.map_or(&[], Vec::as_slice));
     }
 }
 

@@ -107,12 +107,51 @@ fn bound(scale: &Scale, path: &mut FxHashMap<(u32, CtxId), f64>) {
     }
 }
 
-/// Who is on the path at a place.
+/// The ranks and threads whose seconds at a place are on the path.
 #[derive(Default)]
 struct Who {
     ranks: BTreeSet<u32>,
     /// Threads that are not the ranks' own.
     threads: BTreeSet<u32>,
+}
+
+/// Seconds on the path by place: a rank's are divided over its places as its samples are.
+fn on_places(scale: &Scale) -> OfRanks {
+    let data = &scale.view().computation;
+    let mut of_after: FxHashMap<CtxId, Vec<u32>> = FxHashMap::default();
+    for (key, of) in (0..).zip(&data.keys) {
+        of_after.entry(of.after).or_default().push(key);
+    }
+    let mut path = OfRanks::default();
+    for ((rank, after), on_path) in on_path(scale) {
+        let keys = of_after.get(&after).map_or(&[][..], Vec::as_slice);
+        let at = |key: &u32| data.busy.row(*key).map_or(0.0, |r| r.at(rank));
+        let busy: f64 = keys.iter().map(at).sum();
+        for key in keys.iter().filter(|_| busy > 0.0) {
+            path.insert((*key, rank), on_path * at(key) / busy);
+        }
+    }
+    path
+}
+
+/// Seconds on the path of all threads, those of the ranks' own first, by vertex and rank.
+fn on_threads(run: &Recorded, scale: &Scale, teams: &Teams) -> Vec<OnThread> {
+    let mut path = on_places(scale);
+    let threads = through_teams(run.pag(), scale, teams, &mut path);
+    let keys = &scale.view().computation.keys;
+    let own = path.into_iter().map(|((key, rank), seconds)| OnThread {
+        vertex: keys.get(key as usize).map_or(0, |k| k.vertex),
+        rank,
+        thread: None,
+        seconds,
+    });
+    let mut all: Vec<OnThread> = own.filter(|part| part.seconds > 0.0).collect();
+    all.sort_by(|a, b| {
+        let place = (a.vertex, a.rank).cmp(&(b.vertex, b.rank));
+        place.then(a.seconds.total_cmp(&b.seconds))
+    });
+    all.extend(threads);
+    all
 }
 
 /// Vertices on the critical path of a run, those with the most seconds on it first.
@@ -121,42 +160,11 @@ struct Who {
 /// If it is interrupted.
 pub fn critical(run: &Recorded, interrupted: Interrupted<'_>) -> Result<Set, PassError> {
     let scale = whole(Scale::new(run, interrupted), interrupted)?;
-    let data = &scale.view().computation;
-    let mut of_after: FxHashMap<CtxId, Vec<u32>> = FxHashMap::default();
-    for (key, of) in (0..).zip(&data.keys) {
-        of_after.entry(of.after).or_default().push(key);
-    }
-    let mut all: Vec<((u32, CtxId), f64)> = on_path(&scale).into_iter().collect();
-    all.sort_unstable_by_key(|p| p.0);
-    let mut path = OfRanks::default();
-    for ((rank, after), on_path) in all {
-        let keys = of_after.get(&after).map_or(&[][..], Vec::as_slice);
-        let at = |key: &u32| data.busy.row(*key).map_or(0.0, |r| r.at(rank));
-        let busy: f64 = keys.iter().map(at).sum();
-        for key in keys.iter().filter(|_| busy > 0.0) {
-            *path.entry((*key, rank)).or_default() += on_path * at(key) / busy;
-        }
-    }
     let teams = Teams::new(run.pag(), &scale);
-    let threads = through_teams(run.pag(), &scale, &teams, &mut path);
-    let mut parts: Vec<OnThread> = path
-        .into_iter()
-        .map(|((key, rank), seconds)| OnThread {
-            vertex: data.keys.get(key as usize).map_or(0, |k| k.vertex),
-            rank,
-            thread: None,
-            seconds,
-        })
-        .filter(|part| part.seconds > 0.0)
-        .collect();
-    parts.sort_by(|a, b| {
-        let place = (a.vertex, a.rank).cmp(&(b.vertex, b.rank));
-        place.then(a.seconds.total_cmp(&b.seconds))
-    });
     let n = run.top_down().graph.vertices();
     let mut seconds = vec![0.0; n];
     let mut who: FxHashMap<u32, Who> = FxHashMap::default();
-    for part in parts.iter().chain(&threads) {
+    for part in on_threads(run, &scale, &teams) {
         if let Some(sum) = seconds.get_mut(part.vertex as usize) {
             *sum += part.seconds;
             let who = who.entry(part.vertex).or_default();

@@ -69,6 +69,11 @@ const TAKE_FUNCTIONS: [&str; 7] = [
     "register_datarep",
 ];
 
+/// Whether a symbol is the function of MPI that makes an operation for reductions.
+fn makes_operation(symbol: &str) -> bool {
+    meaning::mpi(symbol).is_some_and(|f| f.name.starts_with("MPI_Op_create"))
+}
+
 /// Whether a symbol may be a function of MPI, in C or Fortran, that is given functions.
 fn takes_functions(symbol: &str) -> bool {
     let name = symbol.to_ascii_lowercase();
@@ -141,10 +146,10 @@ impl<'a> Program<'a> {
             by_symbol.retain(|_, id| !is_weak(functions, *id));
         }
         this.alive = this.find_alive();
-        this.calls_back = open || this.alive.iter().any(|id| this.makes_operations(*id));
+        this.calls_back = open || this.calls_any(makes_operation);
         this.gives_functions = open
             || this.taken.iter().any(|symbol| takes_functions(symbol))
-            || this.alive.iter().any(|id| this.gives_functions(*id));
+            || this.calls_any(takes_functions);
         for (id, function) in this.functions() {
             if !this.is_alive(id) {
                 continue;
@@ -190,19 +195,12 @@ impl<'a> Program<'a> {
         alive
     }
 
-    /// Whether a function makes an operation for reductions.
-    fn makes_operations(&self, id: FunctionId) -> bool {
-        let mut calls = self.function(id).into_iter().flat_map(|f| &f.calls);
-        calls.any(|call| {
-            let made = meaning::mpi(self.string(id.unit, call.callee));
-            made.is_some_and(|f| f.name.starts_with("MPI_Op_create"))
+    /// Whether a function that may run calls one of these symbols.
+    fn calls_any(&self, is: impl Fn(&str) -> bool) -> bool {
+        self.alive.iter().any(|id| {
+            let mut calls = self.function(*id).into_iter().flat_map(|f| &f.calls);
+            calls.any(|call| is(self.string(id.unit, call.callee)))
         })
-    }
-
-    /// Whether a function gives MPI functions to call.
-    fn gives_functions(&self, id: FunctionId) -> bool {
-        let mut calls = self.function(id).into_iter().flat_map(|f| &f.calls);
-        calls.any(|call| takes_functions(self.string(id.unit, call.callee)))
     }
 
     /// Whether a call is one of MPI that calls nothing of the program, though its operation may be any.

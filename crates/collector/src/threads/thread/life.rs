@@ -365,11 +365,9 @@ impl Thread {
         self.made_ns = clock::now();
     }
 
-    /// Whether the thread begins at `now` right after the call that made it, so that the scheduler has counted next to
-    /// nothing.
-    pub(super) fn is_newborn(&self, now: u64) -> bool {
-        let age = now.saturating_sub(self.made_ns);
-        self.made_ns > 0 && age < LATE && self.schedstat.is_unread()
+    /// Whether the thread begins now, right after the call that made it, so that the scheduler has counted next to nothing.
+    fn is_newborn(&self) -> bool {
+        self.made_ns > 0 && clock::now().saturating_sub(self.made_ns) < LATE
     }
 
     /// Context of the call that made the thread.
@@ -411,13 +409,13 @@ impl Thread {
         self.handle.store(handle, Ordering::Relaxed);
         self.tid.store(tid, Ordering::Release);
         self.in_mpi.store(true, Ordering::Relaxed);
-        let is_newborn = self.is_newborn(clock::now());
+        let is_newborn = self.is_newborn();
         self.sampler
             .start(tid, self.unsampled.carried(), is_newborn);
         // The totals begin after the start of the sampler and of the meters. That start takes up part of a short
         // thread's life, and this time is ours, not the thread's. The sampled CPU time and the totals begin with the
         // same reading of the clock.
-        self.begin_counting();
+        self.begin_counting(is_newborn);
         self.begin_totals(self.sampled_at.0, true);
         self.in_mpi.store(false, Ordering::Relaxed);
     }
@@ -437,12 +435,12 @@ impl Thread {
     /// this.
     pub fn begin_here(&mut self) {
         self.in_mpi.store(true, Ordering::Relaxed);
-        self.begin_counting();
+        self.begin_counting(false);
         self.in_mpi.store(false, Ordering::Relaxed);
     }
 
-    /// The same, for a caller that keeps samples away.
-    fn begin_counting(&mut self) {
+    /// The same, for a caller that keeps samples away. The scheduler is not asked about a newborn thread.
+    fn begin_counting(&mut self, is_newborn: bool) {
         let now = clock::now();
         local().recording.set(self);
         local().refused.set(true);
@@ -450,7 +448,7 @@ impl Thread {
         self.pauses = Pauses::new(now);
         self.slept.forget();
         let mut cpu = clock::thread_cpu();
-        if self.is_newborn(now) {
+        if is_newborn {
             self.meter.begin_newborn(now, cpu);
             self.team_meter.begin_newborn(now, cpu);
         } else {

@@ -87,10 +87,10 @@ pub fn switch(on: bool) {
 impl Thread {
     /// Begins the totals of a thread that is first seen, or that takes over the row of one that has ended. What the
     /// clock and the row show then is not its own. The first wait for a core, of a thread that `is_born` here, is its own: it
-    /// was ready to run beside the others from the beginning.
+    /// was ready to run beside the others from the beginning. Of one about which the scheduler was not asked, it is nothing.
     pub(super) fn begin_totals(&mut self, cpu: u64, is_born: bool) {
         let now = clock::now();
-        let is_newborn = is_born && self.is_newborn(now);
+        let is_newborn = is_born && self.schedstat.is_unread();
         let delayed = if is_newborn { 0 } else { self.run_delay() };
         let own = if is_born { delayed } else { 0 };
         if self.totals.begin_ns == 0 {

@@ -46,16 +46,11 @@ impl Thread {
         }
     }
 
-    /// Whether the thread, which was expected to end soon, has not: it is sampled from now on. The signal handler calls
-    /// this.
-    pub fn has_outlived(&mut self) -> bool {
-        if !self.sampler.expects_end() {
-            return false;
-        }
+    /// The thread was expected to end soon and has not: it is sampled from now on. The signal handler calls this.
+    pub fn sample_late(&mut self) {
         let used = clock::thread_cpu().saturating_sub(self.sampled_at.0) + self.unsampled.carried;
         let tid = self.tid.load(Ordering::Relaxed);
         self.sampler.begin_late(tid, used);
-        true
     }
 
     /// Counts at the start routine what the thread has used since its last sample, now that it has used `cpu`.
