@@ -6,6 +6,7 @@
 //! input, what it allocates is bounded by the length of the file, and what was read can be expanded ([`check`]).
 
 mod body;
+mod candidates;
 mod check;
 mod codec;
 mod columns;
@@ -13,9 +14,12 @@ mod costs;
 mod durations;
 mod histograms;
 mod lists;
+mod mixing;
 mod names;
+mod order;
 mod outliers;
 mod packed;
+mod runs;
 mod signatures;
 mod tables;
 mod work;
@@ -97,7 +101,7 @@ pub fn job_and_whose(name: &str) -> Option<(u64, Whose)> {
 }
 
 /// The version of the layout.
-pub const VERSION: u8 = 2;
+pub const VERSION: u8 = 3;
 
 /// Bytes of the magic, the version, the form and the checksum.
 const FIXED: usize = MAGIC.len() + 1 + 1 + 4;

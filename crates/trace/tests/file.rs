@@ -6,7 +6,7 @@ use headwater_trace::outliers::Outlier;
 use headwater_trace::ranks::Ranks;
 use headwater_trace::recorder::Recorder;
 use headwater_trace::times::Delta;
-use headwater_trace::trace::{Frame, Kind, Loss, OpenCall, Trace};
+use headwater_trace::trace::{Body, Event, Frame, Kind, Loss, Node, OpenCall, Trace};
 use proptest::prelude::*;
 
 #[derive(Clone, Debug)]
@@ -218,6 +218,41 @@ proptest! {
     }
 }
 
+/// Fields of the times in the packed form.
+fn fields_of_times(trace: &Trace) -> Vec<String> {
+    let all = trace.packed_costs().into_iter();
+    let of_times = all.filter(|(part, ..)| *part == "times");
+    of_times.map(|(_, field, _)| field).collect()
+}
+
+fn events(row: &mut [Node]) -> Vec<&mut Event> {
+    let each = row.iter_mut().map(|node| match &mut node.body {
+        Body::Event(event) => vec![&mut **event],
+        Body::Loop(row) => events(row),
+    });
+    each.flatten().collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+    /// How often which event ran behind which one follows from the nodes: a file says it only where the times disagree.
+    #[test]
+    fn what_was_before_is_written_only_if_it_cannot_be_counted(program in prop::collection::vec(piece(), 1..5), steps in 1..12_i64, size in 1..9_u32, which in any::<prop::sample::Index>()) {
+        let mut trace = trace_of(&program, steps, size);
+        let is_before = |field: &String| field == "Before";
+        prop_assert!(!fields_of_times(&trace).iter().any(is_before));
+        let mut all = events(trace.streams.get_mut(&0).unwrap());
+        all.retain(|event| event.times.len() > 1);
+        if all.is_empty() {
+            return Ok(());
+        }
+        let at = which.index(all.len());
+        all[at].times.pop_first();
+        prop_assert!(fields_of_times(&trace).iter().any(is_before));
+        prop_assert_eq!(Trace::from_bytes(&trace.to_packed_bytes()).unwrap(), trace);
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(512))]
     #[test]
@@ -255,7 +290,7 @@ fn each_error_says_what_is_wrong() {
     newer[MAGIC.len()] = VERSION + 1;
     assert_eq!(
         error(&newer),
-        "the trace has format 3, this Headwater reads format 2; use the one that wrote it"
+        "the trace has format 4, this Headwater reads format 3; use the one that wrote it"
     );
     assert_eq!(
         error(&bytes[..bytes.len() - 1]),

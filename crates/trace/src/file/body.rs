@@ -3,13 +3,14 @@
 use super::Error;
 use super::codec::{Coder, Field};
 use super::columns::{Known, Runs};
+use super::order::in_order_of_use;
 use super::signatures::Paths;
 use super::tables::Tables;
 use crate::elastic::{Elastic, Form};
 use crate::ranks::{Block, Ranks};
 use crate::trace::{Body as What, Communicator, Event, Kind, Loss, Node, OpenCall, Trace};
 use crate::vector::{Term, Vector};
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 use std::collections::{BTreeMap, VecDeque};
 
 /// How deep loops may be nested, in rows and in vectors.
@@ -52,6 +53,13 @@ pub(super) struct Body<'c, C> {
     pub(super) modules: Identities,
     pub(super) signatures: super::signatures::Table,
     pub(super) paths: Paths,
+    /// How often each event whose times follow ran behind which one, if that is counted.
+    pub(super) runs: Option<std::vec::IntoIter<super::runs::Before>>,
+    /// The function of the event whose times follow.
+    pub(super) function: u32,
+    pub(super) last: [super::durations::Last; 3],
+    /// The functions of the last two signatures, plus 1; 0 before.
+    pub(super) last_functions: [u32; 2],
 }
 
 /// Identities by their number in the file.
@@ -94,6 +102,10 @@ impl<'c, C: Coder> Body<'c, C> {
             modules: Identities::default(),
             signatures: super::signatures::Table::default(),
             paths: Paths::default(),
+            runs: None,
+            function: 0,
+            last: Default::default(),
+            last_functions: [0; 2],
         }
     }
 
@@ -189,6 +201,7 @@ impl<'c, C: Coder> Body<'c, C> {
             self.has_round_times = self.coder.flag(Field::Half, 255, are_round)?;
             let tick = self.u32(Field::Grain, 1, given.map_or(0, super::durations::tick_of))?;
             self.tick = (tick < u64::BITS).then_some(tick).ok_or(Error::Malformed)?;
+            self.count_runs(given, &streams, &ranks)?;
         }
         for (thread, row) in &mut streams {
             let given = given.and_then(|t| t.streams.get(thread));
@@ -197,7 +210,7 @@ impl<'c, C: Coder> Body<'c, C> {
         self.coder.part("losses");
         let losses = self.losses(given)?;
         self.coder.part("work");
-        let work = self.work(given.map(|t| &t.work))?;
+        let work = self.work(given.map(|t| &t.work), &streams)?;
         let histograms = match parts.histograms {
             true => self.histograms(given.map(|t| &t.histograms))?,
             false => Default::default(),
@@ -500,79 +513,6 @@ fn are_round(trace: &Trace) -> bool {
     let nodes = trace.streams.values().flatten();
     let mut times = nodes.flat_map(Node::times);
     times.all(|times| times.wall.is_round() && times.cpu.is_round() && times.call.is_round())
-}
-
-/// Identities of a kind in the order in which events have them, then the others.
-fn in_order_of_use(trace: &Trace, kind: Kind, known: impl Fn(i64) -> bool) -> Vec<i64> {
-    let mut order = Order {
-        trace,
-        kind,
-        known: &known,
-        seen: FxHashSet::default(),
-        all: Vec::new(),
-    };
-    trace.streams.values().for_each(|row| order.row(row));
-    let all: Vec<i64> = match kind {
-        Kind::List => trace.lists.keys().copied().collect(),
-        _ => trace.texts.keys().copied().collect(),
-    };
-    all.into_iter().for_each(|identity| order.add(identity));
-    order.all
-}
-
-struct Order<'a, F> {
-    trace: &'a Trace,
-    kind: Kind,
-    known: &'a F,
-    seen: FxHashSet<i64>,
-    all: Vec<i64>,
-}
-
-impl<F: Fn(i64) -> bool> Order<'_, F> {
-    fn add(&mut self, identity: i64) {
-        if (self.known)(identity) && self.seen.insert(identity) {
-            self.all.push(identity);
-        }
-    }
-
-    fn row(&mut self, row: &[Node]) {
-        for node in row {
-            match &node.body {
-                What::Loop(row) => self.row(row),
-                What::Event(event) => {
-                    let Some(signature) = self.trace.signatures.get(&event.signature) else {
-                        continue;
-                    };
-                    for (kind, column) in signature.kinds.iter().zip(&event.values) {
-                        if *kind == self.kind {
-                            column
-                                .parts
-                                .iter()
-                                .for_each(|part| self.terms(part.values.terms()));
-                        }
-                    }
-                }
-            }
-        }
-    }
-
-    fn terms(&mut self, terms: &[Term]) {
-        for term in terms {
-            match term {
-                Term::Loop { body, .. } => self.terms(body),
-                Term::Run {
-                    first,
-                    stride,
-                    count,
-                } => {
-                    self.add(*first);
-                    if *count == 2 {
-                        self.add(first.wrapping_add(*stride));
-                    }
-                }
-            }
-        }
-    }
 }
 
 /// Whether a value is below 0 or beyond all numbers.

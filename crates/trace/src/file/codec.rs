@@ -72,6 +72,12 @@ pub(super) enum Field {
     Histogram,
 }
 
+/// How many things there are that a number may depend on.
+pub(super) const HINTS: usize = 4;
+
+/// What numbers may depend on.
+pub(super) type Hints = [u32; HINTS];
+
 /// A writer or a reader of numbers.
 pub(super) trait Coder {
     /// Writes or reads a number. `context` separates its statistics from those of other numbers of this field.
@@ -88,6 +94,20 @@ pub(super) trait Coder {
 
     /// A number from 0 to `most`, which is probably of about as many bits as `most`.
     fn below(&mut self, field: Field, context: u32, value: u64, most: u64) -> Result<u64, Error>;
+
+    /// A number that is probably about as large as `expected`.
+    fn around(
+        &mut self,
+        field: Field,
+        context: u32,
+        value: u64,
+        _expected: u64,
+    ) -> Result<u64, Error> {
+        self.number(field, context, value)
+    }
+
+    /// What the numbers that follow may depend on, each of these by itself; 0 for nothing.
+    fn about(&mut self, _: Hints) {}
 
     /// Numbers up to now. It grows alike in a writer and its reader.
     fn numbers(&self) -> u64;

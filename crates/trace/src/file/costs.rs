@@ -1,7 +1,7 @@
 //! What the parts of a packed file take: the bits of each field, counted as they are coded.
 
 use super::Error;
-use super::codec::{Coder, Field};
+use super::codec::{Coder, Field, Hints};
 use super::packed::PackedCounter;
 use std::collections::BTreeMap;
 
@@ -50,6 +50,20 @@ impl Coder for Counter {
 
     fn below(&mut self, field: Field, context: u32, value: u64, most: u64) -> Result<u64, Error> {
         self.counted(field, |coder| coder.below(field, context, value, most))
+    }
+
+    fn around(
+        &mut self,
+        field: Field,
+        context: u32,
+        value: u64,
+        expected: u64,
+    ) -> Result<u64, Error> {
+        self.counted(field, |coder| coder.around(field, context, value, expected))
+    }
+
+    fn about(&mut self, hints: Hints) {
+        self.coder.about(hints);
     }
 
     fn numbers(&self) -> u64 {

@@ -1,15 +1,14 @@
-//! Times of events. They come after all nodes: how often an event ran is known then, and so is what may run before it.
+//! Times of events. They come after all nodes: how often an event ran is known then, and so is what ran before it, or may
+//! have.
 
 use super::Error;
 use super::body::Body;
-use super::codec::{Coder, Field};
+use super::candidates::{CANDIDATES, ends, push_new, runs};
+use super::codec::{Coder, Field, HINTS, Hints};
+use super::runs::Before;
 use crate::times::{BUCKETS, Histogram, Times, bucket};
 use crate::trace::{Body as What, Node, Trace};
-use crate::vector::Term;
 use std::collections::BTreeMap;
-
-/// How many events are looked at that may run before an event.
-const CANDIDATES: usize = 16;
 
 /// Which durations a histogram has.
 #[derive(Clone, Copy)]
@@ -18,6 +17,15 @@ enum Of {
     Cpu,
     Call,
 }
+
+/// Bits of two numbers of the last histogram of such durations.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Last {
+    min: u32,
+    spread: u32,
+}
+
+const NOTHING: Hints = [0; HINTS];
 
 impl<C: Coder> Body<'_, C> {
     /// The times of a row's events. `before` are the events that may run before its first one, the most likely one
@@ -59,7 +67,13 @@ impl<C: Coder> Body<'_, C> {
                         Some(What::Event(event)) => Some(&event.times),
                         _ => None,
                     };
-                    event.times = self.times(given, &may, runs.all, entries)?;
+                    let entry = self.signatures.number(event.signature);
+                    self.function = self.signatures.kinds(entry.unwrap_or(usize::MAX)).0;
+                    event.times = match self.runs.as_mut().map(Iterator::next) {
+                        Some(counts) => self.counted_times(given, &counts.unwrap_or_default())?,
+                        None => self.times(given, &may, runs.all, entries)?,
+                    };
+                    self.coder.about(NOTHING);
                 }
                 What::Loop(body) => {
                     let mut lasts = Vec::new();
@@ -142,6 +156,20 @@ impl<C: Coder> Body<'_, C> {
         Ok(times)
     }
 
+    /// Times of so many executions behind each event.
+    fn counted_times(
+        &mut self,
+        given: Option<&BTreeMap<u64, Times>>,
+        counts: &Before,
+    ) -> Result<BTreeMap<u64, Times>, Error> {
+        let mut times = BTreeMap::new();
+        for (before, count) in counts {
+            let one = given.and_then(|times| times.get(before));
+            times.insert(*before, self.three(one, [*count; 3])?);
+        }
+        Ok(times)
+    }
+
     fn all_times(
         &mut self,
         given: Option<&Times>,
@@ -162,6 +190,11 @@ impl<C: Coder> Body<'_, C> {
                 [first, second, self.coder.number(Field::Runs, 5, counts[2])?]
             }
         };
+        self.three(given, counts)
+    }
+
+    /// Three histograms of so many durations.
+    fn three(&mut self, given: Option<&Times>, counts: [u64; 3]) -> Result<Times, Error> {
         let [wall, cpu, call] = counts;
         let wall = self.histogram(given.map(|times| &times.wall), wall, Of::Wall, None)?;
         let is_same = given.is_some_and(|times| times.wall == times.cpu);
@@ -182,6 +215,7 @@ impl<C: Coder> Body<'_, C> {
         base: Option<&Histogram>,
     ) -> Result<Histogram, Error> {
         let usual = given.is_some_and(is_regular);
+        self.about(of, [0; 3]);
         if !self.coder.flag(Field::Regular, of as u32, usual)? {
             return self.irregular(given, count);
         }
@@ -194,41 +228,59 @@ impl<C: Coder> Body<'_, C> {
         }
         let context = of as u32 * 2 + u32::from(count > 1);
         let one = given.cloned().unwrap_or_default();
-        // From here on up to the buckets all durations are in ticks.
+        // From here on all durations are in ticks, but for the buckets.
         let tick = self.tick;
+        let in_nanoseconds = |ticks: u64| ticks.checked_mul(1 << tick).ok_or(Error::Malformed);
         // CPU time is near wall time where the process had its core.
         let base = base.filter(|base| base.count == count);
         let base_of = |get: fn(&Histogram) -> u64| base.map(|base| get(base) >> tick);
+        let last = self.last.get(of as usize).copied().unwrap_or_default();
+        self.about(of, [bits(count), last.min, 0]);
         let min = self.near(Field::Min, context, one.min >> tick, base_of(|h| h.min))?;
         let spread = one.max.wrapping_sub(one.min) >> tick;
         let spread = match count {
             1 => 0,
             _ => {
                 let base = base_of(|h| h.max.wrapping_sub(h.min));
+                self.about(of, [bits(count), bits(min), last.spread]);
                 self.near(Field::Spread, context, spread, base)?
             }
         };
-        let max = min.checked_add(spread).ok_or(Error::Malformed)?;
-        let (least, most) = sums(count, min, max).ok_or(Error::Malformed)?;
-        let more = (one.sum >> tick).wrapping_sub(least);
-        let more = match base_of(|h| h.sum).filter(|_| count > 2 && spread > 0) {
-            Some(base) => {
-                let sum = self.near(Field::Sum, context, one.sum >> tick, Some(base))?;
-                sum.checked_sub(least).ok_or(Error::Malformed)?
-            }
-            None if least == most => 0,
-            None => {
-                let context = bits(count).min(9) * 4 + of as u32;
-                self.coder.below(Field::Sum, context, more, most - least)?
-            }
+        let last = Last {
+            min: bits(min),
+            spread: bits(spread),
         };
-        let sum = least.checked_add(more).filter(|sum| *sum <= most);
-        let in_nanoseconds = |ticks: u64| ticks.checked_mul(1 << tick).ok_or(Error::Malformed);
+        if let Some(place) = self.last.get_mut(of as usize) {
+            *place = last;
+        }
+        let max = min.checked_add(spread).ok_or(Error::Malformed)?;
         made.min = in_nanoseconds(min)?;
         made.max = in_nanoseconds(max)?;
-        made.sum = in_nanoseconds(sum.ok_or(Error::Malformed)?)?;
         self.buckets(&mut made, &one, of, base)?;
-        Ok(made)
+        self.about(of, [bits(count), last.min, last.spread]);
+        let (least, most) = sums(count, min, max).ok_or(Error::Malformed)?;
+        let sum = one.sum >> tick;
+        let sum = match base_of(|h| h.sum).filter(|_| count > 2 && spread > 0) {
+            Some(base) => self.near(Field::Sum, context, sum, Some(base))?,
+            None if least == most => least,
+            None => {
+                let expected = (usual_sum(&made) >> tick).saturating_sub(least);
+                let context = bits(count).min(9) * 4 + of as u32;
+                let more = sum.wrapping_sub(least);
+                let more = self.coder.around(Field::Sum, context, more, expected)?;
+                least.checked_add(more).ok_or(Error::Malformed)?
+            }
+        };
+        made.sum = in_nanoseconds(sum)?;
+        is_regular(&made).then_some(made).ok_or(Error::Malformed)
+    }
+
+    /// Says what the numbers that follow may depend on: the event's function, and these.
+    fn about(&mut self, of: Of, [a, b, c]: [u32; 3]) {
+        let of = |number: u32| number << 2 | of as u32;
+        // 0 is nothing.
+        self.coder
+            .about([of(self.function), of(a), of(b), of(c)].map(|hint| hint + 1));
     }
 
     /// What lies in each bucket between those of the shortest and the longest; these have one at least.
@@ -243,7 +295,7 @@ impl<C: Coder> Body<'_, C> {
         if self.has_round_times && first < last {
             return self.round_buckets(made, given, of, base);
         }
-        let mean = bucket(made.sum / made.count.max(1));
+        let middle = usize::midpoint(first, last);
         let mut left = made.count;
         for b in first..=last {
             let reserved = u64::from(b < last);
@@ -259,7 +311,7 @@ impl<C: Coder> Body<'_, C> {
                 self.part(
                     here,
                     free,
-                    (b as i64 - mean as i64).clamp(-2, 2) + 2,
+                    (b as i64 - middle as i64).clamp(-2, 2) + 2,
                     of,
                     theirs,
                 )?
@@ -289,24 +341,33 @@ impl<C: Coder> Body<'_, C> {
             && self.coder.flag(Field::Near, 16, is_like)?
         {
             made.buckets = base.buckets;
-            return is_regular(made).then_some(()).ok_or(Error::Malformed);
+            return Ok(());
         }
         let all = bits(made.count);
-        let mean = bucket(made.sum / made.count.max(1));
-        let largest = given.largest() as i64 - mean as i64;
-        let largest = self.coder.signed(Field::Half, 256 + of as u32, largest)?;
-        let largest = largest.saturating_add(mean as i64);
+        let span = (last - first) as u32;
+        let [low, high] = [first as u32, last as u32];
+        self.about(of, [span * 32 + all, span * 32 + low, high * 32 + low]);
+        let context = 256 + (of as u32 * BUCKETS as u32) + span;
+        let largest = given.largest().saturating_sub(first);
+        let largest = self.count(Field::Half, context, largest)?;
+        let largest = largest.saturating_add(first as u64).min(BUCKETS as u64) as i64;
         let mut left = made.count;
         let mut before = 0;
         for b in first..=last {
-            let distance = (b as i64).saturating_sub(largest);
+            let distance = b as i64 - largest;
             if distance == 0 {
                 continue;
             }
             let here = u64::from(given.buckets.get(b).copied().unwrap_or(0));
             let is_end = u32::from(b == first || b == last);
             let context = (distance.clamp(-2, 2) + 2) as u32;
-            let context = (context * 2 + is_end) * 3 + before;
+            let context = (context * 2 + is_end) * 3 + before.min(2);
+            let from = (distance + BUCKETS as i64) as u32;
+            let ends = (last - b) as u32 * 32 + (b - first) as u32;
+            self.about(
+                of,
+                [from * 64 + all, (from * 64 + before) * 2 + is_end, ends],
+            );
             // How many bits fewer than all it has; 0 if there are none.
             let fewer = match here {
                 0 => 0,
@@ -329,7 +390,7 @@ impl<C: Coder> Body<'_, C> {
                     1_u64 << (bits - 1) | u64::from(second) << bits.saturating_sub(2)
                 }
             };
-            before = fewer.min(2) as u32;
+            before = fewer.min(63) as u32;
             left = left.checked_sub(here).ok_or(Error::Malformed)?;
             if let Some(place) = made.buckets.get_mut(b) {
                 *place = u32::try_from(here).map_err(|_| Error::Malformed)?;
@@ -338,23 +399,23 @@ impl<C: Coder> Body<'_, C> {
         let rest = usize::try_from(largest).ok();
         let rest = rest.and_then(|largest| made.buckets.get_mut(largest));
         *rest.ok_or(Error::Malformed)? = u32::try_from(left).map_err(|_| Error::Malformed)?;
-        is_regular(made).then_some(()).ok_or(Error::Malformed)
+        Ok(())
     }
 
-    /// A part of `free`, in a bucket near the mean's.
+    /// A part of `free`, in a bucket near the one in the middle.
     fn part(
         &mut self,
         here: u64,
         free: u64,
-        near_mean: i64,
+        near_middle: i64,
         of: Of,
         theirs: Option<u64>,
     ) -> Result<u64, Error> {
-        let context = near_mean as u32 * 4 + of as u32;
+        let context = near_middle as u32 * 4 + of as u32;
         if let Some(theirs) = theirs.filter(|theirs| *theirs <= free)
             && self
                 .coder
-                .flag(Field::Near, 8 + near_mean as u32, here == theirs)?
+                .flag(Field::Near, 8 + near_middle as u32, here == theirs)?
         {
             return Ok(theirs);
         }
@@ -411,6 +472,21 @@ fn bits(value: u64) -> u32 {
     u64::BITS - value.leading_zeros()
 }
 
+/// What durations in these buckets usually sum up to, nanoseconds. The shortest and the longest are known.
+fn usual_sum(h: &Histogram) -> u64 {
+    let (first, last) = (bucket(h.min), bucket(h.max));
+    let all = h.buckets.iter().enumerate();
+    all.fold(h.min.saturating_add(h.max), |sum, (b, n)| {
+        let known = u64::from(b == first) + u64::from(b == last);
+        let [low, high] = [b.saturating_sub(1), b].map(|b| 1_u64 << (2 * b as u32));
+        let low = low.max(h.min).min(h.max);
+        let high = if b == last { h.max } else { high }.max(low);
+        // Short ones are more frequent.
+        let one = low + (high - low) / 8 * 3;
+        sum.saturating_add(u64::from(*n).saturating_sub(known).saturating_mul(one))
+    })
+}
+
 /// The least and the most that so many durations can sum up to.
 fn sums(count: u64, min: u64, max: u64) -> Option<(u64, u64)> {
     let spread = max.checked_sub(min)?;
@@ -450,83 +526,4 @@ fn is_regular(h: &Histogram) -> bool {
         && outside.count() == 0
         && h.buckets.get(first).is_some_and(|n| *n > 0)
         && h.buckets.get(last).is_some_and(|n| *n > 0)
-}
-
-/// How often a node ran.
-struct NodeRuns {
-    /// On all ranks.
-    all: u64,
-    /// How often it was begun, not counting its repetitions.
-    begun: u64,
-    /// Whether it ran each time, where it has a part.
-    sure: bool,
-    repeated: bool,
-    /// Ranks that have a part.
-    ranks: u64,
-}
-
-fn runs(node: &Node) -> NodeRuns {
-    let mut runs = NodeRuns {
-        all: 0,
-        begun: 0,
-        sure: true,
-        repeated: false,
-        ranks: 0,
-    };
-    for part in &node.trips.parts {
-        let ranks = part.ranks.len();
-        let all = part.values.sum().max(0) as u64;
-        runs.all = runs.all.saturating_add(all.saturating_mul(ranks));
-        let begun = positive(part.values.terms());
-        runs.begun = runs.begun.saturating_add(begun.saturating_mul(ranks));
-        runs.sure &= begun == part.values.len();
-        runs.repeated |= all > begun;
-        runs.ranks = runs.ranks.saturating_add(ranks);
-    }
-    runs
-}
-
-/// How many values are positive.
-fn positive(terms: &[Term]) -> u64 {
-    terms.iter().fold(0, |sum: u64, term| {
-        sum.saturating_add(match term {
-            Term::Loop { body, times } => positive(body).saturating_mul(*times),
-            // Only one value of a stride of trips can be 0: an end of it.
-            Term::Run {
-                first,
-                stride,
-                count,
-            } => {
-                let last = first.wrapping_add(stride.wrapping_mul(*count as i64 - 1));
-                match (*first > 0, last > 0) {
-                    (true, true) => *count,
-                    (false, false) => 0,
-                    _ => *count - 1,
-                }
-            }
-        })
-    })
-}
-
-/// Events with which a row may end, the most likely one first.
-fn ends(row: &[Node], all: u64, into: &mut Vec<u64>, depth: u32) {
-    for node in row.iter().rev() {
-        if into.len() >= CANDIDATES || depth > super::body::DEEPEST {
-            return;
-        }
-        match &node.body {
-            What::Event(event) => push_new(into, event.signature),
-            What::Loop(row) => ends(row, all, into, depth + 1),
-        }
-        let runs = runs(node);
-        if runs.sure && runs.ranks == all {
-            return;
-        }
-    }
-}
-
-fn push_new(list: &mut Vec<u64>, one: u64) {
-    if !list.contains(&one) {
-        list.push(one);
-    }
 }

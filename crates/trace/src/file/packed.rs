@@ -1,12 +1,13 @@
 //! The packed form: numbers as bits of an adaptive binary arithmetic coder.
 //!
-//! Each bit is coded with the probability that it had before in its context, so what is as usual takes next to nothing.
+//! Each bit is coded with the probability that it had before in its contexts ([`super::mixing`]), so what is as usual
+//! takes next to nothing.
 //! A file of two kilobytes gives a general compressor little to learn from; here each field has statistics of its own
 //! from the first number on. Only the leading bits of a number are modelled: the others are noise.
 
 use super::Error;
-use super::codec::{Coder, Field};
-use rustc_hash::FxHashMap;
+use super::codec::{Coder, Field, HINTS, Hints};
+use super::mixing::{self, Mixing};
 
 /// How many numbers a byte may give at most, on average: it bounds what a hostile file makes its reader do.
 pub(super) const NUMBERS_PER_BYTE: u64 = 32;
@@ -14,25 +15,6 @@ pub(super) const NUMBERS_PER_BYTE: u64 = 32;
 pub(super) const NUMBERS_AT_FIRST: u64 = 4096;
 /// Larger bodies stay plain.
 pub(super) const MOST_NUMBERS: u64 = 1 << 24;
-
-/// A probability that is learned, in 65,536ths, and how often it has been.
-#[derive(Clone, Copy)]
-struct Chance {
-    one: u16,
-    seen: u16,
-}
-
-impl Chance {
-    fn learn(&mut self, bit: bool) {
-        let target = if bit { 65535 } else { 0 };
-        let step = (target - i32::from(self.one)) * 2 / (2 * i32::from(self.seen) + 3);
-        self.one = (i32::from(self.one) + step) as u16;
-        self.seen = (self.seen + 1).min(LONGEST_MEMORY);
-    }
-}
-
-/// Bits that a probability is an average of, about.
-const LONGEST_MEMORY: u16 = 120;
 
 /// Codes single bits: the interval from `low` to `high` is divided by their probabilities.
 trait Bits {
@@ -139,7 +121,8 @@ impl Bits for BitReader<'_> {
 /// Numbers made of bits.
 struct Packed<B> {
     bits: B,
-    chances: FxHashMap<u64, Chance>,
+    mixing: Mixing,
+    hints: Hints,
     numbers: u64,
     most_numbers: u64,
 }
@@ -209,6 +192,28 @@ impl<'a> PackedReader<'a> {
     }
 }
 
+/// In place of a context: all of a field.
+const ANY: u32 = 0xff_ffff;
+
+const _: () = assert!(2 + HINTS <= mixing::MOST);
+
+/// A number whose bits depend on all bits of another one (the multiplier is that of Fibonacci hashing).
+fn scattered(number: u64) -> u64 {
+    number.wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(23)
+}
+
+/// Numbers of one class have as many bits, and the same [`CLASS_BITS`] behind the highest one. Small numbers have a class
+/// each.
+fn class(number: u64) -> u64 {
+    let shift = (u64::BITS - number.leading_zeros()).saturating_sub(CLASS_BITS + 1);
+    match shift {
+        0 => number,
+        shift => (u64::from(shift) << CLASS_BITS) + (number >> shift),
+    }
+}
+
+const CLASS_BITS: u32 = 2;
+
 /// Where in a number a bit is.
 #[derive(Clone, Copy)]
 enum Part {
@@ -222,7 +227,8 @@ impl<B: Bits> Packed<B> {
     fn new(bits: B, most_numbers: u64) -> Self {
         Self {
             bits,
-            chances: FxHashMap::default(),
+            mixing: Mixing::default(),
+            hints: [0; HINTS],
             numbers: 0,
             most_numbers,
         }
@@ -249,16 +255,25 @@ impl<B: Bits> Packed<B> {
             Part::Sign => 2,
             Part::Leading(length) => 3 + length,
         };
-        let key = u64::from(field as u8) << 56
-            | u64::from(context & 0xff_ffff) << 32
-            | u64::from(part) << 16
-            | u64::from(at & 0xffff);
-        let chance = self.chances.entry(key).or_insert(Chance {
-            one: 1 << 15,
-            seen: 0,
-        });
-        let bit = self.bits.bit(bit, u32::from(chance.one))?;
-        chance.learn(bit);
+        let of = |context: u32| {
+            u64::from(field as u8) << 56
+                | u64::from(context & 0xff_ffff) << 32
+                | u64::from(part) << 16
+                | u64::from(at & 0xffff)
+        };
+        let own = of(context);
+        let mut contexts = [of(ANY), own, 0, 0, 0, 0];
+        let mut count = 2;
+        let hints = (1..).zip(self.hints).filter(|(_, hint)| *hint != 0);
+        for ((place, hint), context) in hints.zip(contexts.iter_mut().skip(2)) {
+            *context = scattered(scattered(own) ^ u64::from(hint) << 3 ^ place);
+            count += 1;
+        }
+        let contexts = contexts.get(..count).unwrap_or_default();
+        let weights = u64::from(field as u8) << 8 | u64::from(part.min(4));
+        let mixed = self.mixing.mix(contexts, weights);
+        let bit = self.bits.bit(bit, mixed.one)?;
+        self.mixing.learn(&mixed, bit);
         Ok(bit)
     }
 
@@ -319,6 +334,29 @@ impl<B: Bits> Packed<B> {
         } else {
             value
         })
+    }
+
+    fn around(
+        &mut self,
+        field: Field,
+        context: u32,
+        value: u64,
+        expected: u64,
+    ) -> Result<u64, Error> {
+        let expected = class(expected) as i64;
+        let class = self.signed(field, context, class(value) as i64 - expected)?;
+        let class = expected.checked_add(class).ok_or(Error::Malformed)?;
+        let class = u64::try_from(class).map_err(|_| Error::Malformed)?;
+        // The class is the shift and then the leading bits, of which the highest one has made the shift larger by one.
+        let shift = (class >> CLASS_BITS).saturating_sub(1);
+        if shift + u64::from(CLASS_BITS) >= u64::from(u64::BITS) {
+            return Err(Error::Malformed);
+        }
+        let mut read = class - (shift << CLASS_BITS);
+        for i in (0..shift).rev() {
+            read = read << 1 | u64::from(self.bits.bit(value >> i & 1 == 1, 1 << 15)?);
+        }
+        Ok(read)
     }
 
     fn byte(&mut self, field: Field, before: u8, value: u8) -> Result<u8, Error> {
@@ -393,6 +431,20 @@ macro_rules! coder {
                 self.0.below(field, context, value, most)
             }
 
+            fn around(
+                &mut self,
+                field: Field,
+                context: u32,
+                value: u64,
+                expected: u64,
+            ) -> Result<u64, Error> {
+                self.0.around(field, context, value, expected)
+            }
+
+            fn about(&mut self, hints: Hints) {
+                self.0.hints = hints;
+            }
+
             fn numbers(&self) -> u64 {
                 self.0.numbers
             }
@@ -407,3 +459,39 @@ macro_rules! coder {
 coder!(PackedWriter);
 coder!(PackedCounter);
 coder!(PackedReader<'_>);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn classes_follow_each_other() {
+        let mut numbers: Vec<u64> = (0..4096).collect();
+        numbers.extend((12..64).flat_map(|bit| (0..8).map(move |i| (8 + i) << (bit - 3))));
+        numbers.push(u64::MAX);
+        for pair in numbers.windows(2) {
+            let step = class(pair[1]) - class(pair[0]);
+            assert!(step <= 1, "{pair:?}");
+        }
+        assert_eq!((class(7), class(8), class(9), class(10)), (7, 8, 8, 9));
+    }
+
+    #[test]
+    fn numbers_around_others_come_back() {
+        let numbers: Vec<u64> = (0..64)
+            .flat_map(|bit| [(1 << bit) - 1, 1 << bit, 3 << (bit.max(1) - 1)])
+            .chain([u64::MAX])
+            .collect();
+        let pairs = || numbers.iter().zip(numbers.iter().rev());
+        let mut writer = PackedWriter::new();
+        for (value, expected) in pairs() {
+            let written = writer.around(Field::Sum, 0, *value, *expected);
+            assert_eq!(written, Ok(*value));
+        }
+        let bytes = writer.finish().unwrap();
+        let mut reader = PackedReader::new(&bytes);
+        for (value, expected) in pairs() {
+            assert_eq!(reader.around(Field::Sum, 0, 0, *expected), Ok(*value));
+        }
+    }
+}

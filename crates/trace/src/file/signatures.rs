@@ -2,7 +2,7 @@
 
 use super::Error;
 use super::body::Body;
-use super::codec::{Coder, Field};
+use super::codec::{Coder, Field, HINTS};
 use super::names::NAMES;
 use crate::trace::{Frame, Kind, Signature, Trace};
 use rustc_hash::FxHashMap;
@@ -70,6 +70,11 @@ impl Table {
         }
     }
 
+    /// The number of the entry of an identity.
+    pub(super) fn number(&self, identity: u64) -> Option<usize> {
+        self.numbers.get(&identity).copied()
+    }
+
     /// All that the trace has.
     pub(super) fn known(&mut self) -> BTreeMap<u64, Signature> {
         let all = std::mem::take(&mut self.all).into_iter();
@@ -101,6 +106,7 @@ impl<C: Coder> Body<'_, C> {
         let is_known = one.is_some();
         let (identity, signature, function) = if self.coder.flag(Field::Known, 0, is_known)? {
             let (function, name, kinds) = self.function(one.as_ref())?;
+            self.last_functions = [function + 1, self.last_functions[0]];
             let frames = self.path(one.as_ref().map(|s| s.frames.as_slice()))?;
             let derived = crate::identity::signature_identity(&name, &frames);
             let identity = self.identity(derived, given)?;
@@ -133,7 +139,9 @@ impl<C: Coder> Body<'_, C> {
             self.may_repeat(weight(&given.function, &given.kinds))
                 .then_some(at)
         });
+        self.about_functions();
         let symbol = self.count(Field::Function, 0, found.map_or(0, |at| at + 1))?;
+        self.coder.about([0; HINTS]);
         if symbol > 0 {
             let at = symbol as usize - 1;
             let function = self.signatures.functions.get(at);
@@ -176,6 +184,13 @@ impl<C: Coder> Body<'_, C> {
         Ok((self.signatures.functions.len() as u32 - 1, name, kinds))
     }
 
+    /// What follows may depend on the functions of the last signatures.
+    fn about_functions(&mut self) {
+        let [last, before] = self.last_functions;
+        let both = last.wrapping_mul(1 << 16) | before & 0xffff;
+        self.coder.about([last, both, 0, 0]);
+    }
+
     /// A call path: at each frame the end, a new callee, or one that was written before.
     fn path(&mut self, given: Option<&[Frame]>) -> Result<Vec<Frame>, Error> {
         let mut frames: Vec<Frame> = Vec::new();
@@ -197,7 +212,16 @@ impl<C: Coder> Body<'_, C> {
             let like_last = depth.cmp(&self.paths.last_depth) as i8 + 1;
             let context = like_last as u32 * 2 + u32::from(children.is_empty());
             let number_of_children = children.len() as u64;
-            match self.count(Field::PathStep, context, symbol)? {
+            let [depths, most] = [depth, self.paths.last_depth].map(|n| n.min(254) as u32 + 1);
+            self.coder.about([
+                depths,
+                depths << 8 | most,
+                number_of_children.min(9) as u32 + 1,
+                self.last_functions[0] << 2 | like_last as u32,
+            ]);
+            let symbol = self.count(Field::PathStep, context, symbol)?;
+            self.coder.about([0; HINTS]);
+            match symbol {
                 0 => {
                     self.paths.last_depth = depth;
                     return Ok(frames);
@@ -266,7 +290,9 @@ impl<C: Coder> Body<'_, C> {
             (None, None) => (2, 0),
         };
         let more = given.map_or(0, |frame| frame.offset.wrapping_sub(base) as i64);
+        self.about_functions();
         let more = self.coder.signed(Field::Offset, context, more)?;
+        self.coder.about([0; HINTS]);
         let offset = base.wrapping_add(more as u64);
         self.paths.offsets.insert(module, offset);
         Ok(Frame { module, offset })

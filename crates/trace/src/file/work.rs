@@ -2,10 +2,10 @@
 //! is shorter, the units of every rank as differences from the smallest ones.
 
 use super::Error;
-use super::body::Body;
+use super::body::Body as File;
 use super::codec::{Coder, Field};
 use crate::ranks::Ranks;
-use crate::trace::BEGIN;
+use crate::trace::{BEGIN, Body, Node};
 use crate::work::{Place, Units, Work};
 use std::collections::BTreeMap;
 
@@ -15,17 +15,34 @@ const MOST_ONE_BY_ONE: u64 = 1 << 20;
 /// Each rank is followed by a number of its own, so this many of them count as one that is repeated.
 const PAID: u64 = 16;
 
-impl<C: Coder> Body<'_, C> {
-    pub(super) fn work(&mut self, given: Option<&Work>) -> Result<Work, Error> {
+impl<C: Coder> File<'_, C> {
+    /// Work at places. In the packed form, those of events with times are flags; `streams` are these events.
+    pub(super) fn work(
+        &mut self,
+        given: Option<&Work>,
+        streams: &BTreeMap<u32, Vec<Node>>,
+    ) -> Result<Work, Error> {
         let grain = self.u32(Field::Grain, 0, given.map_or(0, |w| w.grain))?;
         if grain >= 64 {
             return Err(Error::Malformed);
         }
-        let given: Vec<_> = given.iter().flat_map(|w| &w.places).collect();
-        let count = self.count(Field::Number, 6, given.len())?;
+        let mut left = given.map_or_else(BTreeMap::new, |w| w.places.iter().collect());
         let mut places = BTreeMap::new();
-        for i in 0..count {
-            let one = given.get(i as usize);
+        if self.coder.is_packed() {
+            for (place, cpu) in computations(streams) {
+                let one = left.remove(&place);
+                // A place that matters has half a unit on one rank at least.
+                let halves = u64::BITS - (cpu >> grain.saturating_sub(1)).leading_zeros();
+                let has = (self.coder).flag(Field::UnitMode, 2 + halves, one.is_some())?;
+                if has {
+                    places.insert(place, self.units(one.map(Vec::as_slice))?);
+                }
+            }
+        }
+        let count = self.count(Field::Number, 6, left.len())?;
+        let mut left = left.into_iter();
+        for _ in 0..count {
+            let one = left.next();
             let thread = self.u32(Field::Thread, 1, one.map_or(0, |(p, _)| p.thread))?;
             let (signature, _) = self.signature(one.map(|(p, _)| p.signature))?;
             let is_first = one.is_some_and(|(p, _)| p.before == BEGIN);
@@ -97,6 +114,32 @@ impl<C: Coder> Body<'_, C> {
             units.entry(n).or_insert_with(Ranks::default).add_last(rank);
         }
         Ok(kept(units))
+    }
+}
+
+/// All places of events, and the CPU time of all ranks there, nanoseconds.
+fn computations(streams: &BTreeMap<u32, Vec<Node>>) -> BTreeMap<Place, u64> {
+    let mut all = BTreeMap::new();
+    for (thread, row) in streams {
+        row.iter().for_each(|node| add(node, *thread, &mut all));
+    }
+    all
+}
+
+fn add(node: &Node, thread: u32, all: &mut BTreeMap<Place, u64>) {
+    match &node.body {
+        Body::Loop(row) => row.iter().for_each(|node| add(node, thread, all)),
+        Body::Event(event) => {
+            for (before, times) in &event.times {
+                let place = Place {
+                    thread,
+                    signature: event.signature,
+                    before: *before,
+                };
+                let sum: &mut u64 = all.entry(place).or_default();
+                *sum = sum.saturating_add(times.cpu.sum);
+            }
+        }
     }
 }
 
