@@ -73,7 +73,6 @@ impl<C: Coder> Body<'_, C> {
                         Some(counts) => self.counted_times(given, &counts.unwrap_or_default())?,
                         None => self.times(given, &may, runs.all, entries)?,
                     };
-                    self.coder.about(NOTHING);
                 }
                 What::Loop(body) => {
                     let mut lasts = Vec::new();
@@ -204,6 +203,7 @@ impl<C: Coder> Body<'_, C> {
             self.histogram(given.map(|times| &times.cpu), cpu, Of::Cpu, Some(&wall))?
         };
         let call = self.histogram(given.map(|times| &times.call), call, Of::Call, None)?;
+        self.coder.about(NOTHING);
         Ok(Times { wall, cpu, call })
     }
 

@@ -270,7 +270,7 @@ impl<B: Bits> Packed<B> {
             count += 1;
         }
         let contexts = contexts.get(..count).unwrap_or_default();
-        let weights = u64::from(field as u8) << 8 | u64::from(part.min(4));
+        let weights = (count as u64) << 16 | u64::from(field as u8) << 8 | u64::from(part.min(4));
         let mixed = self.mixing.mix(contexts, weights);
         let bit = self.bits.bit(bit, mixed.one)?;
         self.mixing.learn(&mixed, bit);

@@ -11,7 +11,7 @@ use crate::trace::{BEGIN, Body, Node, Trace};
 use crate::vector::{Iter, Term};
 use std::collections::BTreeMap;
 
-/// Steps that counting may take. A reader takes less than a second for them.
+/// Steps that counting may take, about a second.
 const MOST_STEPS: u64 = 1 << 24;
 
 /// Events and events before them that are counted; each has times of its own in a file.
@@ -37,7 +37,8 @@ impl<C: Coder> File<'_, C> {
             Some(each.collect::<Option<Vec<_>>>()?.concat())
         };
         let counts = given.and_then(|trace| {
-            let counts = counted(&trace.streams)?;
+            // A reader has these nodes, which may have the same values in other terms than the trace's.
+            let counts = counted(streams)?;
             let mut left = counts.iter();
             let mut rows = trace.streams.values();
             let are_same = rows.all(|row| are_as_counted(row, &mut left));
@@ -108,7 +109,8 @@ struct Step<'a> {
 
 enum Trips<'a> {
     Always(u64),
-    Each(Iter<'a>),
+    /// Values one by one, and how many steps the next one may take.
+    Each(Iter<'a>, usize),
 }
 
 enum What<'a> {
@@ -148,12 +150,7 @@ impl Counting<'_> {
     ) -> Option<Vec<Step<'a>>> {
         let mut steps = Vec::new();
         for node in row {
-            let blocks = node
-                .trips
-                .parts
-                .iter()
-                .map(|part| part.ranks.blocks().len());
-            self.take(1 + blocks.sum::<usize>())?;
+            self.take(1)?;
             let what = match &node.body {
                 Body::Event(event) => {
                     *events += 1;
@@ -177,7 +174,7 @@ impl Counting<'_> {
                         first, stride: 0, ..
                     },
                 ] => Trips::Always(positive(*first)),
-                _ => Trips::Each(part.values.iter()),
+                terms => Trips::Each(part.values.iter(), depth(terms)),
             };
             steps.push(Step { trips, what });
         }
@@ -190,7 +187,12 @@ impl Counting<'_> {
             self.take(1)?;
             let trips = match &mut step.trips {
                 Trips::Always(trips) => *trips,
-                Trips::Each(trips) => trips.next().map_or(0, positive),
+                Trips::Each(trips, steps) => {
+                    let steps = *steps;
+                    let next = trips.next().map_or(0, positive);
+                    self.take(steps)?;
+                    next
+                }
             };
             let Some(again) = trips.checked_sub(1) else {
                 continue;
@@ -238,6 +240,15 @@ impl Counting<'_> {
         }
         Some(())
     }
+}
+
+/// How deep loops of values are nested.
+fn depth(terms: &[Term]) -> usize {
+    let inside = terms.iter().map(|term| match term {
+        Term::Run { .. } => 0,
+        Term::Loop { body, .. } => 1 + depth(body),
+    });
+    inside.max().unwrap_or(0)
 }
 
 fn positive(trips: i64) -> u64 {
