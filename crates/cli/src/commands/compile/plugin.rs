@@ -27,6 +27,18 @@ fn installed(config: &Path) -> String {
     format!("{} {:?} {age:?} ", config.display(), about.map(|m| m.len()))
 }
 
+/// A number that another text would hardly have. It is computed for each source that is compiled, so by eight bytes at once.
+fn key_of(before: u64, text: &str) -> u64 {
+    text.as_bytes().chunks(8).fold(before, |key, part| {
+        let mut bytes = [0; 8];
+        bytes
+            .iter_mut()
+            .zip(part)
+            .for_each(|(to, from)| *to = *from);
+        mix2(key, u64::from_le_bytes(bytes))
+    })
+}
+
 /// The plugin for a version, built if it is not in the cache.
 pub fn plugin(version: u32, config: &Path) -> Result<PathBuf, String> {
     // Compilers run in other directories.
@@ -35,9 +47,7 @@ pub fn plugin(version: u32, config: &Path) -> Result<PathBuf, String> {
         .ok_or("there is no place to keep the compiler's plugin: set HOME or XDG_CACHE_HOME to an absolute path")?;
     // Another LLVM or another source is another plugin. Asking LLVM's tool each time would take longer than many a
     // source takes to compile.
-    let key = format!("{}{}", installed(config), pass_source())
-        .bytes()
-        .fold(0, |key, byte| mix2(key, u64::from(byte)));
+    let key = key_of(key_of(0, &installed(config)), pass_source());
     let made = dir.join(format!("pass-{version}-{key:016x}.so"));
     if made.is_file() {
         return Ok(made);
