@@ -50,6 +50,8 @@ pub enum CauseClass {
     LockContention,
     /// One thread computes while the team that it has elsewhere idles.
     SerialRegion,
+    /// Parallel regions that take long to begin and to end for what they compute.
+    SmallRegions,
     /// Threads that wait for one another in the memory allocator.
     AllocatorContention,
     /// Waiting for files, devices or sleeping.
@@ -74,6 +76,7 @@ impl CauseClass {
                 | Self::OneOff
                 | Self::ThreadImbalance
                 | Self::SerialRegion
+                | Self::SmallRegions
         )
     }
 
@@ -84,6 +87,7 @@ impl CauseClass {
             Self::ThreadImbalance
                 | Self::LockContention
                 | Self::SerialRegion
+                | Self::SmallRegions
                 | Self::AllocatorContention
         )
     }
@@ -100,6 +104,7 @@ impl CauseClass {
             Self::ThreadImbalance => "thread imbalance",
             Self::LockContention => "lock contention",
             Self::SerialRegion => "serial region",
+            Self::SmallRegions => "small parallel regions",
             Self::AllocatorContention => "allocator contention",
             Self::SystemCallOrIo => "system call or I/O",
             Self::Preempted => "waiting for a core",

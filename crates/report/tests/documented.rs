@@ -92,6 +92,7 @@ fn classes() -> Vec<String> {
         ThreadImbalance,
         LockContention,
         SerialRegion,
+        SmallRegions,
         AllocatorContention,
         SystemCallOrIo,
         Preempted,

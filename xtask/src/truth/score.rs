@@ -176,7 +176,11 @@ pub fn allowed(manifest: &Manifest, class: CauseClass) -> Option<f64> {
         }
         // All that is in MPI: waiting for a core is in it too, so this bounds it from above.
         C::GrowingCommunication | C::CollectiveAlgorithm | C::LateSenderChain => inside(last),
-        C::ThreadImbalance | C::LockContention | C::SerialRegion | C::AllocatorContention => {
+        C::ThreadImbalance
+        | C::LockContention
+        | C::SerialRegion
+        | C::SmallRegions
+        | C::AllocatorContention => {
             return None;
         }
         // How busy the machine was in that run, and what came before MPI_Init, is not known here.

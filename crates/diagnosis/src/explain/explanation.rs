@@ -63,6 +63,9 @@ fn template(class: CauseClass, case: Case) -> &'static str {
         CauseClass::SerialRegion => {
             "On {who}, one thread computes in {what} while the team that it has elsewhere idles. Divide this work over the threads too."
         }
+        CauseClass::SmallRegions => {
+            "On {who}, {what} begins parallel regions that compute so little that beginning and ending them takes a large part of their time. Put more work into each: let one region enclose the loop around it, or leave small cases to one thread (OpenMP's `if` clause)."
+        }
         CauseClass::AllocatorContention => {
             "On {who}, threads wait for one another in the memory allocator, which {what} calls. Allocate once and use it again, reserve what will be needed, or take an allocator with memory of its own for each thread."
         }
@@ -146,6 +149,7 @@ mod tests {
             ThreadImbalance,
             LockContention,
             SerialRegion,
+            SmallRegions,
             AllocatorContention,
             SystemCallOrIo,
             Preempted,

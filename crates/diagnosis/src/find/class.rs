@@ -163,6 +163,19 @@ pub fn of(class: CauseClass) -> Class {
             may_be_core: false,
             may_be_stall: false,
         },
+        CauseClass::SmallRegions => Class {
+            part: Part::Uneven,
+            part_of_all: Part::Growth,
+            does: [
+                "begin and end small parallel regions",
+                "begins and ends small parallel regions",
+            ],
+            seconds: Seconds::Computation,
+            most: Most::OneRank,
+            differs: false,
+            may_be_core: false,
+            may_be_stall: false,
+        },
         CauseClass::AllocatorContention => Class {
             part: Part::Uneven,
             part_of_all: Part::Uneven,

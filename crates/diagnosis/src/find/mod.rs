@@ -32,14 +32,15 @@ pub mod work;
 pub mod workers;
 
 use finder::Finder;
-use threads::{allocator, lock_contention, serial, thread_imbalance};
+use threads::{allocator, lock_contention, serial, small_regions, thread_imbalance};
 
 /// All finders, in the order of their passes: first those between threads.
-pub const FINDERS: [Finder; 11] = [
+pub const FINDERS: [Finder; 12] = [
     thread_imbalance::FINDER,
     lock_contention::FINDER,
     allocator::FINDER,
     serial::FINDER,
+    small_regions::FINDER,
     imbalance::FINDER,
     moving_work::FINDER,
     non_shrinking::FINDER,

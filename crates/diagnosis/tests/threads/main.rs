@@ -6,6 +6,7 @@ mod locks;
 mod process;
 mod serial;
 mod short;
+mod small;
 
 use headwater_dataflow::Recorded;
 use headwater_diagnosis::{Options, diagnose, impossible};

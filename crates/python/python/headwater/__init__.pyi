@@ -137,6 +137,7 @@ __all__ = [
     "lock_contention",
     "allocator_contention",
     "serial_region",
+    "small_regions",
     "charge",
     "uneven_work",
     "moving_work",
@@ -1100,6 +1101,19 @@ def serial_region(scales: Finding, least: float = 0.015) -> Finding:
 
 @overload
 def serial_region(scales: Node, least: float = 0.015) -> Node: ...
+
+@overload
+def small_regions(scales: Finding, least: float = 0.015) -> Finding:
+    """Parallel regions that take long to begin and to end for what their threads compute.
+
+    scales: runs at their scales.
+    least: smallest cost of a cause that is reported, as a share of the run time (if not given, 0.015).
+
+    Returns causes without a price.
+    """
+
+@overload
+def small_regions(scales: Node, least: float = 0.015) -> Node: ...
 
 @overload
 def charge(scales: Finding, proposals: Finding, *more: Finding, least: float = 0.015) -> Tuple[Finding, Finding]:

@@ -80,6 +80,7 @@ from . import thread_imbalance as thread_imbalance
 from . import lock_contention as lock_contention
 from . import allocator_contention as allocator_contention
 from . import serial_region as serial_region
+from . import small_regions as small_regions
 from . import charge as charge
 from . import uneven_work as uneven_work
 from . import moving_work as moving_work

@@ -673,7 +673,7 @@ export interface Step {
 }
 export type CauseClass =
   | "uneven-work" | "slower-work" | "non-shrinking-work" | "growing-communication" | "late-sender-chain"
-  | "collective-algorithm" | "thread-imbalance" | "lock-contention" | "serial-region" | "allocator-contention"
+  | "collective-algorithm" | "thread-imbalance" | "lock-contention" | "serial-region" | "small-regions" | "allocator-contention"
   | "system-call-or-io" | "preempted" | "one-off" | "startup";
 export interface Cause {
   class: CauseClass;
