@@ -13,8 +13,8 @@ c     gathered and solved by the first rank.
       call mpi_comm_rank(mpi_comm_world, rank, ierr)
       call mpi_comm_size(mpi_comm_world, nproc, ierr)
       dose = 1d0
-      if (iargc() .ge. 1) then
-        call getarg(1, arg)
+      if (command_argument_count() .ge. 1) then
+        call get_command_argument(1, arg)
         read (arg, *) dose
       end if
       visits = int(150d0*dose)

@@ -5,8 +5,8 @@ c     Every rank makes the whole table, then works on its share.
       double precision table(8192), x(0:65537), mine, all, dose
       character*32 arg
       dose = 1d0
-      if (iargc() .ge. 1) then
-        call getarg(1, arg)
+      if (command_argument_count() .ge. 1) then
+        call get_command_argument(1, arg)
         read (arg, *) dose
       end if
       call mpi_init(ierr)

@@ -28,7 +28,7 @@ pub fn command(arguments: &[String]) -> Done {
     for name in testbed::names(&Request::default()) {
         let _ = std::fs::remove_file(&times);
         let Some(program) = testbed::build_with_plugin(&name, &place, &times)? else {
-            println!("{name}: in Fortran, not compiled");
+            println!("{name}: uses mpi_f08, whose module flang cannot read; not compiled");
             continue;
         };
         let found = compilers::compared(&program)?;

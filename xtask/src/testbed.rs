@@ -237,8 +237,12 @@ pub fn build_with_plugin(name: &str, out: &Path, times: &Path) -> Result<Option<
     let (compiler, all) = match manifest.language.as_str() {
         "c" => ("$CC", &manifest.sources),
         "c++" => ("$CXX", &manifest.sources),
+        // No module file of the distribution is flang's, and `headwater fc` makes that of `mpi` alone.
+        "fortran" if manifest.binding.is_none() => ("$FC", &manifest.sources),
         _ => return Ok(None),
     };
+    // Without the plugin, flang does not find the module `mpi`.
+    let times = (compiler != "$FC").then_some((times, 1));
     let flags = manifest.flags().join(" ");
     let mut lines = vec!["set -e".to_string()];
     let mut objects = Vec::new();
@@ -264,7 +268,7 @@ pub fn build_with_plugin(name: &str, out: &Path, times: &Path) -> Result<Option<
     ));
     let mut shell = Command::new("bash");
     shell.args(["-c", &lines.join("\n")]).current_dir(out);
-    compilers::set(&mut shell, Some((times, 1)))?;
+    compilers::set(&mut shell, times)?;
     output(&mut shell).map_err(|e| format!("{name}: {e}"))?;
     Ok(Some(out.join(name)))
 }

@@ -127,3 +127,86 @@ fn what_is_missing_is_one_line() {
     .expect("writes");
     refused("19", "cannot be built with");
 }
+
+/// A wrapper whose library has modules that the compiler cannot read: it finds one only in a directory that an option names.
+const FORTRAN: &str = r#"#!/bin/sh
+echo "$*" >> "$COUNTED"
+case "$*" in
+*mpi.f90*) : > mpi.mod; exit 0 ;;
+*probe_f08*) [ -n "$HAS_F08" ]; exit ;;
+*probe.f90*-I*) exit 0 ;;
+*probe.f90*) exit 1 ;;
+esac
+printf '%s\n' "$@"
+exit 7
+"#;
+
+#[test]
+fn a_module_that_the_compiler_cannot_read_is_made_once() {
+    let dir = place();
+    for (name, text) in [("mpif90", FORTRAN), ("flang-19", "#!/bin/sh\n")] {
+        let at = dir.path().join("bin").join(name);
+        std::fs::write(&at, text).expect("writes");
+        std::fs::set_permissions(&at, PermissionsExt::from_mode(0o755)).expect("permits");
+    }
+    std::fs::write(dir.path().join("a.f90"), "use mpi\nend\n").expect("writes");
+    std::fs::write(dir.path().join("b.F90"), "  Use MPI_f08, only: MPI_Comm\n").expect("writes");
+    let run = |words: &[&str], has_f08: &str| {
+        let mut command = command(dir.path(), "19");
+        command.current_dir(dir.path()).env("HAS_F08", has_f08);
+        command.arg("fc").args(words).output().expect("runs")
+    };
+    let made = |out: &Output| {
+        assert_eq!(out.status.code(), Some(7), "{out:?}");
+        let said = lines(out);
+        let option = said.last().expect("arguments").strip_prefix("-I");
+        let made = option.expect("a directory").to_owned();
+        assert!(Path::new(&made).join("mpi.mod").is_file(), "{said:?}");
+        made
+    };
+    let first = made(&run(&["-c", "a.f90"], ""));
+    let calls = || {
+        let counted = std::fs::read_to_string(dir.path().join("counted")).expect("reads");
+        counted.lines().filter(|l| l.contains("mpi.f90")).count()
+    };
+    assert_eq!(made(&run(&["-c", "a.f90", "-Iown"], "")), first);
+    assert_eq!(calls(), 1);
+    // The other module cannot be made.
+    let out = run(&["-c", "b.F90"], "");
+    let said = String::from_utf8_lossy(&out.stderr).into_owned();
+    assert_eq!(out.status.code(), Some(2), "{said}");
+    assert_eq!(said.lines().count(), 1, "{said}");
+    assert!(said.contains("b.F90 uses mpi_f08"), "{said}");
+    // Where the user has one, it is taken.
+    assert_eq!(made(&run(&["-c", "b.F90", "-Iown"], "1")), first);
+    // Where nothing is compiled, nothing is looked for.
+    assert_eq!(lines(&run(&["a.o", "-o", "app"], "")), ["a.o", "-o", "app"]);
+    // Nothing else is left in the cache.
+    let left = std::fs::read_dir(dir.path().join("cache/headwater")).expect("a cache");
+    let left: Vec<String> = left
+        .map(|e| {
+            e.expect("an entry")
+                .file_name()
+                .to_string_lossy()
+                .into_owned()
+        })
+        .filter(|name| name.ends_with(".part"))
+        .collect();
+    assert_eq!(left, Vec::<String>::new());
+}
+
+#[test]
+fn a_module_that_the_compiler_can_read_is_taken() {
+    let dir = place();
+    let wrapper = "#!/bin/sh\ncase \"$*\" in *probe.f90*) exit 0 ;; esac\nprintf '%s\\n' \"$@\"\n";
+    for (name, text) in [("mpif90", wrapper), ("flang-19", "#!/bin/sh\n")] {
+        let at = dir.path().join("bin").join(name);
+        std::fs::write(&at, text).expect("writes");
+        std::fs::set_permissions(&at, PermissionsExt::from_mode(0o755)).expect("permits");
+    }
+    let out = command(dir.path(), "19")
+        .args(["fc", "-c", "a.f90"])
+        .output();
+    let said = lines(&out.expect("runs"));
+    assert_eq!(said[1..], ["-c", "a.f90"], "{said:?}");
+}

@@ -5,6 +5,7 @@
 //! arguments, output and exit code are those of the compiler. A plugin fits one version of LLVM alone. Its source is in this
 //! program, and it is built once for each version with the compiler and headers that the user has.
 
+mod modules;
 mod plugin;
 
 use super::Outcome;
@@ -97,23 +98,34 @@ pub fn command(arguments: &[OsString], of: Of) -> Outcome {
         Of::Fortran => &FORTRAN,
     };
     let (compiler, plugin) = found(language)?;
-    let wrapper = find(language.wrapper).ok_or_else(|| {
+    let program = find(language.wrapper).ok_or_else(|| {
         format!(
             "{} is not in PATH: install the MPI library's compiler wrappers, or load its module",
             language.wrapper
         )
     })?;
-    let mut command = Command::new(wrapper);
+    let mut command = Command::new(&program);
     for variable in language.variables {
         command.env(variable, &compiler);
     }
     let mut option = OsString::from("-fpass-plugin=");
     option.push(&plugin);
     // Where nothing is compiled but only linked, there is no use for a plugin.
-    if arguments.iter().any(is_source) {
+    let compiles = arguments.iter().any(is_source);
+    if compiles {
         command.arg(option);
     }
-    let error = command.args(arguments).exec();
+    command.args(arguments);
+    if compiles && matches!(of, Of::Fortran) {
+        let wrapper = modules::Wrapper {
+            program: &program,
+            compiler: &compiler,
+            variables: language.variables,
+        };
+        // Behind the user's directories, and before those that the wrapper adds.
+        command.args(modules::option(&wrapper, arguments)?);
+    }
+    let error = command.exec();
     Err(format!("cannot start {}: {error}", language.wrapper).into())
 }
 

@@ -17,8 +17,8 @@ pub fn llvm_config(version: u32) -> Option<PathBuf> {
     find(&format!("llvm-config-{version}")).or_else(|| own.is_file().then_some(own))
 }
 
-/// What changes with an installation of LLVM: where its tool is, its size and its age.
-fn installed(config: &Path) -> String {
+/// What changes with an installation: where its tool is, its size and its age.
+pub fn installed(config: &Path) -> String {
     let config = config
         .canonicalize()
         .unwrap_or_else(|_| config.to_path_buf());
@@ -28,7 +28,7 @@ fn installed(config: &Path) -> String {
 }
 
 /// A number that another text would hardly have. It is computed for each source that is compiled, so by eight bytes at once.
-fn key_of(before: u64, text: &str) -> u64 {
+pub fn key_of(before: u64, text: &str) -> u64 {
     text.as_bytes().chunks(8).fold(before, |key, part| {
         let mut bytes = [0; 8];
         bytes
