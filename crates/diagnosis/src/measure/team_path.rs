@@ -9,7 +9,7 @@ use crate::measure::stretch::{Share, Stretch};
 use crate::measure::teams::{Team, Teams};
 use headwater_graph::{Pag, RankRows, VertexIx};
 use headwater_model::psg::VertexKind;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeMap;
 
 /// Seconds on the path, by key of computation and rank.
@@ -49,7 +49,8 @@ pub fn through_teams(pag: &Pag, scale: &Scale, teams: &Teams, path: &mut OfRanks
         // Of teams that work at the same time the rank waits for the one that takes longest.
         own.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.vertex.cmp(&b.1.vertex)));
         for (need, team) in own {
-            if let Some(each) = taken_from(scale, (team, rank, need), &whole, path) {
+            let keys = keys_of(pag, scale, team, rank);
+            if let Some(each) = taken_from(scale, (team, rank, need), &keys, &whole, path) {
                 slowest_threads(scale, &places, (team, rank, each), &mut out);
             }
         }
@@ -93,11 +94,36 @@ impl Places {
     }
 }
 
+/// Keys of the computation in which a rank works in a team or waits for it. Where the rank joins the threads that it made,
+/// this is known, whether they lose time or not.
+fn keys_of(pag: &Pag, scale: &Scale, team: &Team, rank: u32) -> Vec<u32> {
+    let threads = team.of_rank(rank).iter().flat_map(|s| &s.shares);
+    let threads: FxHashSet<u16> = threads.map(|s| s.thread).collect();
+    let own = |thread| scale.view().threads.calls_mpi(rank, thread);
+    let edges = scale.view().parallel.threads.iter();
+    let joins = edges.filter(|e| {
+        let is_own = e.rank == rank && own(e.thread) && !e.kind.is_lock();
+        is_own && e.holder.is_some_and(|holder| threads.contains(&holder))
+    });
+    let mut places: Vec<VertexIx> = joins.map(|e| e.at).collect();
+    places.sort_unstable();
+    places.dedup();
+    if team.joined || places.is_empty() {
+        return team.keys.clone();
+    }
+    let keys = places.into_iter().flat_map(|v| scale.keys_inside(pag, v));
+    let mut keys: Vec<u32> = keys.collect();
+    keys.sort_unstable();
+    keys.dedup();
+    keys
+}
+
 /// Takes the path's seconds in a team from a rank; returns how many they are for each second that the team takes, and
 /// `None` if the rank neither works in it nor waits for it.
 fn taken_from(
     scale: &Scale,
     (team, rank, need): (&Team, u32, f64),
+    keys: &[u32],
     whole: &OfRanks,
     path: &mut OfRanks,
 ) -> Option<f64> {
@@ -108,7 +134,7 @@ fn taken_from(
         true => at(&data.busy, key),
         false => at(&data.blocked, key).min(at(&data.busy, key)),
     };
-    let there: f64 = team.keys.iter().map(|k| here(*k)).sum();
+    let there: f64 = keys.iter().map(|k| here(*k)).sum();
     // Of the path there, and what other teams have left of it: only these seconds can be of teams.
     let at_key = |path: &OfRanks, key: u32| path.get(&(key, rank)).copied().unwrap_or(0.0);
     let of_teams = |key: u32| {
@@ -117,7 +143,7 @@ fn taken_from(
         let left = waits - (all - at_key(path, key));
         (waits, left.max(0.0))
     };
-    let parts: Vec<(u32, (f64, f64))> = team.keys.iter().map(|k| (*k, of_teams(*k))).collect();
+    let parts: Vec<(u32, (f64, f64))> = keys.iter().map(|k| (*k, of_teams(*k))).collect();
     let all: f64 = parts.iter().map(|p| p.1.0).sum();
     let left: f64 = parts.iter().map(|p| p.1.1).sum();
     if there <= 0.0 || left <= 0.0 {

@@ -70,6 +70,20 @@ fn it_goes_through_threads_that_the_rank_sleeps_for() {
 }
 
 #[test]
+fn it_goes_through_threads_that_lose_nothing() {
+    for threads in [1, 3] {
+        let equal = Hybrid {
+            threads,
+            busy: |_, _| 1.5,
+            joined: true,
+            ..Hybrid::default()
+        };
+        let found = path(run(1, &equal));
+        assert_eq!(found, [at("app.c:110-115", 1.5, "1")], "{threads} threads");
+    }
+}
+
+#[test]
 fn it_stays_with_the_rank_where_its_own_thread_is_the_slowest() {
     let own = Hybrid {
         busy: |_, t| if t == 0 { 1.5 } else { 0.5 },
