@@ -61,7 +61,8 @@ fn models(of: FittedFigure, points: &[(f64, f64)]) -> Vec<GrowthModel> {
         kind: ModelKind::Line,
         words: format!("{:.3e} · p^{:.2}", line.factor, line.slope),
         slope: Some(short(line.slope)),
-        r_squared: Some(short(line.r_squared)),
+        // A line through two points always fits.
+        r_squared: (points.len() > 2).then(|| short(line.r_squared)),
         error: None,
         curve: curve(points, |p| line.factor * p.powf(line.slope)),
         predicted_from: last.0,

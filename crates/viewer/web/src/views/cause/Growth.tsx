@@ -147,6 +147,7 @@ function Fit({ model, added, from }: { model: GrowthModel; added: string; from: 
           , R² <Fig value={model.r_squared} unit="ratio" from={`${from}/r_squared`} />
         </>
       )}
+      {model.kind === "line" && !isKnown(model.r_squared) && " through two scales, so nothing shows how well it fits"}
       {isKnown(model.error) && (
         <>
           , mean error <Fig value={model.error} unit="share" from={`${from}/error`} />
