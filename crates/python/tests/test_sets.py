@@ -146,3 +146,28 @@ def test_threads_that_let_each_other_go_on_in_turn_are_found(recorded):
     # Unless the scheduler never had them meet.
     assert ({v["thread"] for v in found.vertices}, len(found.edges)) in (({1.0, 2.0}, 2), (set(), 0))
     assert all(v in Places("bins", "cause") for v in found.vertices)
+
+
+def critical_path(V):
+    """A pass of one's own, of edges and their attributes alone (the artifact of PerFlow's paper, A.3.2): back from a place to
+    what it waited for longest, or else to what came before it."""
+    way, passed = [], set()
+    for v in V:
+        while v and v not in passed:
+            passed.add(v)
+            before = list(v.es.select(hw.perflow.IN_EDGE))
+            waited = [e for e in before if e["wait"] and e["wait"] > 0]
+            way.append(v)
+            edge = max(waited, key=lambda e: e["wait"]) if waited else next(iter(before), None)
+            v = edge.src if edge is not None else None
+    return way
+
+
+def test_a_pass_of_ones_own_follows_threads_to_where_they_hold_the_lock(recorded):
+    bins = hw.open(recorded["bins"][1])
+    joins = bins.parallel.filter("name == 'pthread_join'")
+    way = critical_path(sorted(joins, key=lambda v: -v["wait"])[:1])
+    # From the thread that waits for the others' ends into one of these, and to the lock that it waits for.
+    assert way[0].name == "pthread_join" and way[0]["thread"] == 0.0
+    assert all(v["thread"] > 0 for v in way[1:3])
+    assert any(v in Places("bins", "cause") for v in way)

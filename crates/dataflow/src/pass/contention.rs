@@ -119,9 +119,9 @@ fn waited(view: &View, least: f64) -> Vec<bool> {
     (0..view.graph.edges()).into_par_iter().map(of).collect()
 }
 
-/// By edge: whether it is a message or collective, which have no holder.
+/// By edge: whether it is a message, a collective or the end of a thread, which have no holder.
 fn unowned(view: &View) -> Vec<bool> {
-    use EdgeKind::{Collective, LateReceiver, PointToPoint};
+    use EdgeKind::{Collective, Join, LateReceiver, PointToPoint};
     let kinds = view.edges.get("kind");
     let names = view.vertices.get("name");
     let targets = view.graph.targets();
@@ -130,6 +130,7 @@ fn unowned(view: &View) -> Vec<bool> {
         let is = |k: EdgeKind| kind == Some(k.words());
         let waits_in = || names?.text(*targets.get(e)? as usize);
         is(Collective)
+            || is(Join)
             || (is(PointToPoint) || is(LateReceiver)) && !waits_in().is_some_and(is_access)
     };
     (0..view.graph.edges()).into_par_iter().map(of).collect()

@@ -5,17 +5,20 @@ use headwater_dataflow::Recorded;
 use headwater_dataflow::flow::{Cache, Runner};
 use headwater_diagnosis::Options;
 use headwater_diagnosis::paradigm::by_name;
-use headwater_model::report::Item;
+use headwater_model::report::{Item, Report};
 use headwater_model::run::{Run, Sample, TeamWork};
+
+fn report(paradigm: &str, run: Run) -> Report {
+    let recorded = Recorded::join(vec![run], structure()).expect("a whole run");
+    let paradigm = by_name(paradigm).expect("a paradigm");
+    let cache = Cache::default();
+    let report = paradigm.run(&recorded, &Options::default(), &Runner::quiet(&cache));
+    report.expect("runs")
+}
 
 /// Places on the path: first line, seconds to hundredths, and threads.
 fn path(run: Run) -> Vec<(String, f64, String)> {
-    let recorded = Recorded::join(vec![run], structure()).expect("a whole run");
-    let paradigm = by_name("critical-path").expect("a paradigm");
-    let cache = Cache::default();
-    let report = paradigm
-        .run(&recorded, &Options::default(), &Runner::quiet(&cache))
-        .expect("runs");
+    let report = report("critical-path", run);
     let table = report.sections.first().expect("a table");
     let column = |name: &str| table.column(name).expect("a column");
     let text = |item: &Item| match item {
@@ -165,4 +168,23 @@ fn teams_that_follow_one_another_are_each_on_it() {
         own.map(|p| p.1).sum()
     };
     assert_eq!((of("1"), of("11")), (1.5, 1.5), "{found:?}");
+}
+
+/// Whoever waits for a thread waits for its last place.
+#[test]
+fn a_join_waits_for_the_end_of_the_thread() {
+    let made = Hybrid {
+        threads: 1,
+        busy: |_, _| 1.5,
+        joined: true,
+        ..Hybrid::default()
+    };
+    let report = report("wait-states", run(1, &made));
+    let by_call = report.sections.get(1).expect("a second table");
+    let column = |name: &str| -> Vec<Item> {
+        let items = by_call.column(name).expect("a column");
+        items.into_iter().cloned().collect()
+    };
+    assert_eq!(column("call"), [Item::from("pthread_join")]);
+    assert_eq!(column("on_call"), [Item::from("work")]);
 }

@@ -33,7 +33,7 @@ use crate::pag::{Pag, RunView};
 use crate::threads::{TeamStretch, ThreadEdge};
 use crate::topdown::{TopDown, VertexIx};
 use headwater_model::psg::VertexKind;
-use headwater_model::run::Run;
+use headwater_model::run::{Run, WaitKind};
 use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -131,9 +131,20 @@ impl Builder<'_> {
 
     /// The spot of the thread that was waited for.
     fn holder(&self, e: &ThreadEdge) -> Option<Spot> {
-        let (holder, on) = e.holder.zip(e.on)?;
-        let thread = self.flow(e.rank, holder);
-        self.spot(e.rank, thread, self.holders.at(e.rank, thread, on))
+        let thread = self.flow(e.rank, e.holder?);
+        match e.on {
+            Some(on) => self.spot(e.rank, thread, self.holders.at(e.rank, thread, on)),
+            // It waits for the thread's end.
+            None if e.kind == WaitKind::Join && thread > 0 => self.last(e.rank, thread),
+            None => None,
+        }
+    }
+
+    /// The last spot of a thread in program order.
+    fn last(&self, rank: u32, thread: u16) -> Option<Spot> {
+        let end = self.spots.partition_point(|s| (s.0, s.1) <= (rank, thread));
+        let last = self.spots.get(end.checked_sub(1)?)?;
+        ((last.0, last.1) == (rank, thread)).then_some(*last)
     }
 
     /// The spot where a thread of an OpenMP team waited for the others: at a barrier, or at the end of the parallel
