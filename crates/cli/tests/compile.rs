@@ -17,6 +17,12 @@ const BUILDER: &str = "#!/bin/sh\necho built >> \"$COUNTED\"\nsleep 0.3\nwhile [
 
 const CONFIG: &str = "#!/bin/sh\necho 19.1.7\necho -I/nowhere\n";
 
+fn tool(dir: &Path, name: &str, text: &str) {
+    let at = dir.join("bin").join(name);
+    std::fs::write(&at, text).expect("writes");
+    std::fs::set_permissions(&at, PermissionsExt::from_mode(0o755)).expect("permits");
+}
+
 /// A directory with tools, and one for the cache.
 fn place() -> tempfile::TempDir {
     let dir = tempfile::tempdir().expect("a temporary directory");
@@ -28,9 +34,7 @@ fn place() -> tempfile::TempDir {
     ];
     std::fs::create_dir(dir.path().join("bin")).expect("a directory");
     for (name, text) in tools {
-        let at = dir.path().join("bin").join(name);
-        std::fs::write(&at, text).expect("writes");
-        std::fs::set_permissions(&at, PermissionsExt::from_mode(0o755)).expect("permits");
+        tool(dir.path(), name, text);
     }
     dir
 }
@@ -145,9 +149,7 @@ exit 7
 fn a_module_that_the_compiler_cannot_read_is_made_once() {
     let dir = place();
     for (name, text) in [("mpif90", FORTRAN), ("flang-19", "#!/bin/sh\n")] {
-        let at = dir.path().join("bin").join(name);
-        std::fs::write(&at, text).expect("writes");
-        std::fs::set_permissions(&at, PermissionsExt::from_mode(0o755)).expect("permits");
+        tool(dir.path(), name, text);
     }
     std::fs::write(dir.path().join("a.f90"), "use mpi\nend\n").expect("writes");
     std::fs::write(dir.path().join("b.F90"), "  Use MPI_f08, only: MPI_Comm\n").expect("writes");
@@ -200,9 +202,7 @@ fn a_module_that_the_compiler_can_read_is_taken() {
     let dir = place();
     let wrapper = "#!/bin/sh\ncase \"$*\" in *probe.f90*) exit 0 ;; esac\nprintf '%s\\n' \"$@\"\n";
     for (name, text) in [("mpif90", wrapper), ("flang-19", "#!/bin/sh\n")] {
-        let at = dir.path().join("bin").join(name);
-        std::fs::write(&at, text).expect("writes");
-        std::fs::set_permissions(&at, PermissionsExt::from_mode(0o755)).expect("permits");
+        tool(dir.path(), name, text);
     }
     let out = command(dir.path(), "19")
         .args(["fc", "-c", "a.f90"])

@@ -177,7 +177,7 @@ fn apart(longest: impl Iterator<Item = u64>, sum: u64, count: u64) -> usize {
 }
 
 /// CPU time and executions by place.
-fn sums(row: &[Node], thread: u32, all: &mut BTreeMap<Place, (u64, u64)>) {
+pub(crate) fn sums(row: &[Node], thread: u32, all: &mut BTreeMap<Place, (u64, u64)>) {
     for node in row {
         match &node.body {
             Body::Loop(row) => sums(row, thread, all),

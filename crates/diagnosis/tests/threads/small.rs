@@ -34,22 +34,18 @@ fn small(of: &Hybrid, count: u64, seconds: f64) -> Vec<(String, u32, f64)> {
     small.map(|c| (c.1, c.2, c.3)).collect()
 }
 
-const LITTLE: Hybrid = Hybrid {
-    threads: 2,
-    busy: |_, _| 0.5,
-    locked: |_, _| 0.0,
-    allocates: |_, _| 0.0,
-    serial: |_| 0.0,
-    joined: false,
-    cores: 64,
-    runq: |_, _| 0.0,
-};
+fn little() -> Hybrid {
+    Hybrid {
+        busy: |_, _| 0.5,
+        ..Hybrid::default()
+    }
+}
 
 #[test]
 fn regions_that_take_longer_to_begin_than_to_compute_are_small() {
     let all = vec![("0-3".into(), 10, 1.0)];
-    assert_eq!(small(&LITTLE, 1_000_000, 1.0), all);
-    let d = of_run(begun(4, &LITTLE, 1_000_000, 1.0));
+    assert_eq!(small(&little(), 1_000_000, 1.0), all);
+    let d = of_run(begun(4, &little(), 1_000_000, 1.0));
     assert_eq!(d.causes.len(), 1, "{:?}", reported(&d));
     let times = d.causes[0].by_thread.as_ref().expect("threads");
     assert_eq!(
@@ -67,45 +63,45 @@ fn regions_that_take_longer_to_begin_than_to_compute_are_small() {
 #[test]
 fn other_regions_are_not_small() {
     // They are long, whatever their beginning takes.
-    assert_eq!(small(&LITTLE, 1_000, 1.0), []);
+    assert_eq!(small(&little(), 1_000, 1.0), []);
     // Beginning them takes little.
-    assert_eq!(small(&LITTLE, 1_000_000, 0.1), []);
+    assert_eq!(small(&little(), 1_000_000, 0.1), []);
     // The first thread waits for the other one there.
     let uneven = Hybrid {
         busy: |_, t| if t == 1 { 1.5 } else { 0.5 },
-        ..LITTLE
+        ..little()
     };
     assert_eq!(small(&uneven, 1_000_000, 0.1), []);
     // It waits for the others' locks there, which is no part of beginning and ending.
     let held = Hybrid {
         locked: |_, t| if t == 1 { 1.0 } else { 0.0 },
-        ..LITTLE
+        ..little()
     };
     assert_eq!(small(&held, 1_000_000, 0.1), []);
     // One thread is no team.
     let alone = Hybrid {
         threads: 1,
-        ..LITTLE
+        ..little()
     };
     assert_eq!(small(&alone, 1_000_000, 1.0), []);
     // Where threads wait for cores, they may do so there.
     let crowded = Hybrid {
         cores: 2,
         runq: |_, _| 0.5,
-        ..LITTLE
+        ..little()
     };
     assert_eq!(small(&crowded, 1_000_000, 1.0), []);
     // Threads that are made and joined are no regions.
     let joined = Hybrid {
         joined: true,
-        ..LITTLE
+        ..little()
     };
     assert_eq!(small(&joined, 1_000_000, 1.0), []);
 }
 
 #[test]
 fn only_the_ranks_with_small_regions_are_concerned() {
-    let mut made = begun(4, &LITTLE, 1_000_000, 1.0);
+    let mut made = begun(4, &little(), 1_000_000, 1.0);
     // Rank 2 begins them faster.
     made.samples.retain(|s| s.rank != 2 || s.ctx != REGION);
     made.segments[2].wall_ns -= 1_000_000_000;

@@ -78,6 +78,9 @@ pub(super) const HINTS: usize = 4;
 /// What numbers may depend on.
 pub(super) type Hints = [u32; HINTS];
 
+/// They depend on nothing.
+pub(super) const NOTHING: Hints = [0; HINTS];
+
 /// A writer or a reader of numbers.
 pub(super) trait Coder {
     /// Writes or reads a number. `context` separates its statistics from those of other numbers of this field.

@@ -4,7 +4,7 @@
 use super::Error;
 use super::body::Body;
 use super::candidates::{CANDIDATES, ends, push_new, runs};
-use super::codec::{Coder, Field, HINTS, Hints};
+use super::codec::{Coder, Field, NOTHING};
 use super::runs::Before;
 use crate::times::{BUCKETS, Histogram, Times, bucket};
 use crate::trace::{Body as What, Node, Trace};
@@ -24,8 +24,6 @@ pub(super) struct Last {
     min: u32,
     spread: u32,
 }
-
-const NOTHING: Hints = [0; HINTS];
 
 impl<C: Coder> Body<'_, C> {
     /// The times of a row's events. `before` are the events that may run before its first one, the most likely one

@@ -6,7 +6,7 @@
 //! from the first number on. Only the leading bits of a number are modelled: the others are noise.
 
 use super::Error;
-use super::codec::{Coder, Field, HINTS, Hints};
+use super::codec::{Coder, Field, HINTS, Hints, NOTHING};
 use super::mixing::{self, Mixing};
 
 /// How many numbers a byte may give at most, on average: it bounds what a hostile file makes its reader do.
@@ -228,7 +228,7 @@ impl<B: Bits> Packed<B> {
         Self {
             bits,
             mixing: Mixing::default(),
-            hints: [0; HINTS],
+            hints: NOTHING,
             numbers: 0,
             most_numbers,
         }

@@ -2,7 +2,7 @@
 
 use super::Error;
 use super::body::Body;
-use super::codec::{Coder, Field, HINTS};
+use super::codec::{Coder, Field, NOTHING};
 use super::names::NAMES;
 use crate::trace::{Frame, Kind, Signature, Trace};
 use rustc_hash::FxHashMap;
@@ -141,7 +141,7 @@ impl<C: Coder> Body<'_, C> {
         });
         self.about_functions();
         let symbol = self.count(Field::Function, 0, found.map_or(0, |at| at + 1))?;
-        self.coder.about([0; HINTS]);
+        self.coder.about(NOTHING);
         if symbol > 0 {
             let at = symbol as usize - 1;
             let function = self.signatures.functions.get(at);
@@ -220,7 +220,7 @@ impl<C: Coder> Body<'_, C> {
                 self.last_functions[0] << 2 | like_last as u32,
             ]);
             let symbol = self.count(Field::PathStep, context, symbol)?;
-            self.coder.about([0; HINTS]);
+            self.coder.about(NOTHING);
             match symbol {
                 0 => {
                     self.paths.last_depth = depth;
@@ -292,7 +292,7 @@ impl<C: Coder> Body<'_, C> {
         let more = given.map_or(0, |frame| frame.offset.wrapping_sub(base) as i64);
         self.about_functions();
         let more = self.coder.signed(Field::Offset, context, more)?;
-        self.coder.about([0; HINTS]);
+        self.coder.about(NOTHING);
         let offset = base.wrapping_add(more as u64);
         self.paths.offsets.insert(module, offset);
         Ok(Frame { module, offset })

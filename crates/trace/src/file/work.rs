@@ -2,10 +2,11 @@
 //! is shorter, the units of every rank as differences from the smallest ones.
 
 use super::Error;
-use super::body::Body as File;
+use super::body::Body;
 use super::codec::{Coder, Field};
+use crate::outliers::sums;
 use crate::ranks::Ranks;
-use crate::trace::{BEGIN, Body, Node};
+use crate::trace::{BEGIN, Node};
 use crate::work::{Place, Units, Work};
 use std::collections::BTreeMap;
 
@@ -15,7 +16,7 @@ const MOST_ONE_BY_ONE: u64 = 1 << 20;
 /// Each rank is followed by a number of its own, so this many of them count as one that is repeated.
 const PAID: u64 = 16;
 
-impl<C: Coder> File<'_, C> {
+impl<C: Coder> Body<'_, C> {
     /// Work at places. In the packed form, those of events with times are flags; `streams` are these events.
     pub(super) fn work(
         &mut self,
@@ -29,7 +30,11 @@ impl<C: Coder> File<'_, C> {
         let mut left = given.map_or_else(BTreeMap::new, |w| w.places.iter().collect());
         let mut places = BTreeMap::new();
         if self.coder.is_packed() {
-            for (place, cpu) in computations(streams) {
+            let mut computed = BTreeMap::new();
+            for (thread, row) in streams {
+                sums(row, *thread, &mut computed);
+            }
+            for (place, (cpu, _)) in computed {
                 let one = left.remove(&place);
                 // A place that matters has half a unit on one rank at least.
                 let halves = u64::BITS - (cpu >> grain.saturating_sub(1)).leading_zeros();
@@ -114,32 +119,6 @@ impl<C: Coder> File<'_, C> {
             units.entry(n).or_insert_with(Ranks::default).add_last(rank);
         }
         Ok(kept(units))
-    }
-}
-
-/// All places of events, and the CPU time of all ranks there, nanoseconds.
-fn computations(streams: &BTreeMap<u32, Vec<Node>>) -> BTreeMap<Place, u64> {
-    let mut all = BTreeMap::new();
-    for (thread, row) in streams {
-        row.iter().for_each(|node| add(node, *thread, &mut all));
-    }
-    all
-}
-
-fn add(node: &Node, thread: u32, all: &mut BTreeMap<Place, u64>) {
-    match &node.body {
-        Body::Loop(row) => row.iter().for_each(|node| add(node, thread, all)),
-        Body::Event(event) => {
-            for (before, times) in &event.times {
-                let place = Place {
-                    thread,
-                    signature: event.signature,
-                    before: *before,
-                };
-                let sum: &mut u64 = all.entry(place).or_default();
-                *sum = sum.saturating_add(times.cpu.sum);
-            }
-        }
     }
 }
 

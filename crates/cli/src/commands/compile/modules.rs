@@ -98,8 +98,7 @@ fn make(wrapper: &Wrapper<'_>, cache: &Path, made: &Path) -> std::io::Result<()>
     let can_read = wrapper.compiles(&work, "probe.f90", &using("mpi"), &[]);
     if !can_read && wrapper.compiles(&work, "mpi.f90", MODULE, &[]) {
         let file = kept.join("mpi.mod");
-        let has = std::fs::copy(work.join("mpi.mod"), &file).is_ok();
-        let _ = std::fs::remove_file(work.join("mpi.mod"));
+        let has = std::fs::rename(work.join("mpi.mod"), &file).is_ok();
         // The wrapper may look into the library's directory first.
         let is_found =
             has && wrapper.compiles(&work, "probe.f90", &using("mpi"), &[including(&kept)]);
