@@ -227,21 +227,20 @@ fn manifest(dir: &Path, name: &str) -> Result<Manifest, String> {
 }
 
 /// Builds a program of MPI in `out` with the compilers that write its structure, and returns it; the time of each source goes
-/// to a file. `None` for a program in Fortran, because the distribution's modules of MPI are not for flang.
+/// to a file.
 ///
 /// # Errors
-/// It does not compile.
-pub fn build_with_plugin(name: &str, out: &Path, times: &Path) -> Result<Option<PathBuf>, String> {
+/// It does not compile, or is in a language without such a compiler.
+pub fn build_with_plugin(name: &str, out: &Path, times: &Path) -> Result<PathBuf, String> {
     let dir = programs(&Request::default()).join(name);
     let manifest = manifest(&dir, name)?;
     let (compiler, all) = match manifest.language.as_str() {
         "c" => ("$CC", &manifest.sources),
         "c++" => ("$CXX", &manifest.sources),
-        // No module file of the distribution is flang's, and `headwater fc` makes that of `mpi` alone.
-        "fortran" if manifest.binding.is_none() => ("$FC", &manifest.sources),
-        _ => return Ok(None),
+        "fortran" => ("$FC", &manifest.sources),
+        other => return Err(format!("{name}: no compiler of {other} takes the plugin")),
     };
-    // Without the plugin, flang does not find the module `mpi`.
+    // Without the plugin, flang does not find MPI's modules.
     let times = (compiler != "$FC").then_some((times, 1));
     let flags = manifest.flags().join(" ");
     let mut lines = vec!["set -e".to_string()];
@@ -270,7 +269,7 @@ pub fn build_with_plugin(name: &str, out: &Path, times: &Path) -> Result<Option<
     shell.args(["-c", &lines.join("\n")]).current_dir(out);
     compilers::set(&mut shell, times)?;
     output(&mut shell).map_err(|e| format!("{name}: {e}"))?;
-    Ok(Some(out.join(name)))
+    Ok(out.join(name))
 }
 
 fn build(name: String, request: &Request) -> Result<Case, String> {

@@ -5,6 +5,7 @@
 //! arguments, output and exit code are those of the compiler. A plugin fits one version of LLVM alone. Its source is in this
 //! program, and it is built once for each version with the compiler and headers that the user has.
 
+mod f08;
 mod modules;
 mod plugin;
 

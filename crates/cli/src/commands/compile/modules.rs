@@ -2,9 +2,10 @@
 //!
 //! A file of a module fits the compiler that wrote it. Distributions build MPI libraries with gfortran, and flang says of
 //! `use mpi` then only that each byte is wrong. The module `mpi` declares what `mpif.h` declares (MPI 4.1, section 19.1), so
-//! it is made from that, once for each compiler and library; what is lost is that arguments are checked. `mpi_f08` has types
-//! and interfaces that `mpif.h` does not have, so a source that uses it is refused in one line.
+//! it is made from that, once for each compiler and library; what is lost is that arguments are checked. The module `mpi_f08` can
+//! be made for Open MPI alone ([`f08`]); with another library, a source that uses it is refused in one line.
 
+use super::f08;
 use super::plugin::{installed, key_of};
 use headwater_load::cache_dir;
 use rustix::fs::{FlockOperation, flock};
@@ -59,18 +60,23 @@ fn including(dir: &Path) -> OsString {
 /// where none can be made: then the compiler says itself what it lacks.
 ///
 /// # Errors
-/// A source uses `mpi_f08`, of which there is no file that the compiler can read.
+/// A source uses `mpi_f08`, of which there is no file that the compiler can read, and none can be made.
 pub fn option(wrapper: &Wrapper<'_>, arguments: &[OsString]) -> Result<Option<OsString>, String> {
     let Some(cache) = cache_dir().filter(|d| d.is_absolute()) else {
         return Ok(None);
     };
     let about = installed(wrapper.program) + &installed(wrapper.compiler);
-    let made = cache.join(format!("mpi-{:016x}", key_of(0, &about)));
+    // Another version of this program may make other modules.
+    let key = key_of(key_of(0, env!("CARGO_PKG_VERSION")), &about);
+    let made = cache.join(format!("mpi-{key:016x}"));
     if !made.is_dir() && make(wrapper, &cache, &made).is_err() {
         return Ok(None);
     }
     if !made.join("mpi.mod").is_file() {
         return Ok(None);
+    }
+    if made.join("mpi_f08.mod").is_file() {
+        return Ok(Some(including(&made)));
     }
     match arguments.iter().find(|a| uses_f08(Path::new(a))) {
         Some(source) if !has_f08(wrapper, &cache, arguments) => Err(format!(
@@ -104,11 +110,26 @@ fn make(wrapper: &Wrapper<'_>, cache: &Path, made: &Path) -> std::io::Result<()>
             has && wrapper.compiles(&work, "probe.f90", &using("mpi"), &[including(&kept)]);
         if has && !is_found {
             std::fs::remove_file(&file)?;
+        } else if has {
+            make_f08(wrapper, &work, &kept)?;
         }
     }
     let renamed = std::fs::rename(&kept, made);
     let _ = std::fs::remove_dir_all(&own);
     renamed
+}
+
+/// Makes the module `mpi_f08` beside the module `mpi`, if it can be made.
+fn make_f08(wrapper: &Wrapper<'_>, work: &Path, kept: &Path) -> std::io::Result<()> {
+    // flang's file of a module is text.
+    let mpi = std::fs::read(kept.join("mpi.mod"))?;
+    let Some(text) = f08::module(&String::from_utf8_lossy(&mpi)) else {
+        return Ok(());
+    };
+    if wrapper.compiles(work, "mpi_f08.f90", &text, &[including(kept)]) {
+        std::fs::rename(work.join("mpi_f08.mod"), kept.join("mpi_f08.mod"))?;
+    }
+    Ok(())
 }
 
 /// A directory of this process alone.
