@@ -90,7 +90,7 @@ impl Pag {
             .zip(mapped)
             .zip(workers)
             .map(|((run, mapped), workers)| {
-                let view = view(run, &workers, mapped, &top);
+                let view = view(run, &workers, mapped, &top, &structures);
                 run.samples = Vec::new();
                 view
             })
@@ -200,7 +200,13 @@ fn add_hot_lines(
     }
 }
 
-fn view(run: &Run, workers: &[Sample], mapped: Mapped, top: &TopDown) -> RunView {
+fn view(
+    run: &Run,
+    workers: &[Sample],
+    mapped: Mapped,
+    top: &TopDown,
+    structures: &Structures,
+) -> RunView {
     let computation = place(run, &mapped, top);
     let (count, cpu) = run.samples.iter().fold((0u64, 0u64), |sum, s| {
         (sum.0 + u64::from(s.count), sum.1 + s.cpu_ns)
@@ -221,7 +227,7 @@ fn view(run: &Run, workers: &[Sample], mapped: Mapped, top: &TopDown) -> RunView
         })
         .collect();
     mpi.sort_by_key(|m| (m.0, m.1));
-    let parallel = ParallelView::new(run, &ctx_vertex);
+    let parallel = ParallelView::new(run, &ctx_vertex, top, structures);
     RunView {
         ranks: run.header.ranks,
         sampled_every: cpu as f64 * 1e-9 / count.max(1) as f64,

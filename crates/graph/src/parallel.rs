@@ -4,8 +4,9 @@
 //! A vertex of this view is (top-down vertex, rank). Edges have counts, bytes and waiting times in seconds. Work of
 //! teams is sorted; all other edges are in the order of the run's rows, so that equal inputs result in equal views.
 
+use crate::structures::Structures;
 use crate::threads::{self, TeamStretch, ThreadEdge};
-use crate::topdown::VertexIx;
+use crate::topdown::{TopDown, VertexIx};
 use headwater_model::run::{CtxId, Run};
 use headwater_mpi_abi as abi;
 use rustc_hash::FxHashMap;
@@ -97,7 +98,12 @@ const NANO: f64 = 1e-9;
 
 impl ParallelView {
     /// The edges of `run`; `ctx_vertex` has the vertex of each context.
-    pub(crate) fn new(run: &Run, ctx_vertex: &[VertexIx]) -> Self {
+    pub(crate) fn new(
+        run: &Run,
+        ctx_vertex: &[VertexIx],
+        top: &TopDown,
+        structures: &Structures,
+    ) -> Self {
         let vertex = |ctx: CtxId| ctx.index().and_then(|i| ctx_vertex.get(i)).copied();
         let flows = run.segments.iter().map(|s| FlowEdge {
             rank: s.rank,
@@ -153,7 +159,7 @@ impl ParallelView {
             messages: messages.collect(),
             collectives,
             threads: threads::edges(run, vertex),
-            teams: threads::stretches(run, vertex),
+            teams: threads::stretches(run, vertex, top, structures),
         }
     }
 }

@@ -11,7 +11,7 @@
 //! The user's own pattern is a list of edges such as `a>b b>c`, where each letter is a vertex. A word after a colon is
 //! the kind or type that the edge must have (`a>b:mutex b>c:inter-thread`). Without a word, the edge may be any along
 //! which threads waited for each other, or ranks for one-sided access to a window. Messages and collectives are not a
-//! resource: all ranks wait for the last rank of a collective, and a sender or receiver for the other end, whatever the
+//! resource: all ranks wait for the last rank of a collective, a team for its last thread at a barrier, and a sender or receiver for the other end, whatever the
 //! reason for their lateness.
 
 use crate::algorithm::{Interrupted, Match, Pattern as Shape, PatternEdge, subgraph_matching};
@@ -119,9 +119,9 @@ fn waited(view: &View, least: f64) -> Vec<bool> {
     (0..view.graph.edges()).into_par_iter().map(of).collect()
 }
 
-/// By edge: whether it is a message, a collective or the end of a thread, which have no holder.
+/// By edge: whether it is a message, a collective, a team's barrier or the end of a thread, which have no holder.
 fn unowned(view: &View) -> Vec<bool> {
-    use EdgeKind::{Collective, Join, LateReceiver, PointToPoint};
+    use EdgeKind::{Barrier, Collective, Join, LateReceiver, PointToPoint};
     let kinds = view.edges.get("kind");
     let names = view.vertices.get("name");
     let targets = view.graph.targets();
@@ -129,8 +129,7 @@ fn unowned(view: &View) -> Vec<bool> {
         let kind = kinds.and_then(|k| k.text(e));
         let is = |k: EdgeKind| kind == Some(k.words());
         let waits_in = || names?.text(*targets.get(e)? as usize);
-        is(Collective)
-            || is(Join)
+        [Collective, Barrier, Join].into_iter().any(is)
             || (is(PointToPoint) || is(LateReceiver)) && !waits_in().is_some_and(is_access)
     };
     (0..view.graph.edges()).into_par_iter().map(of).collect()

@@ -4,8 +4,8 @@
 //! computation that follows it to the next call. Calls are in the order of the program. Computation comes before the
 //! call that mostly follows it, wherever the compiler put its code: it causes the delays at that call, also where a
 //! loop goes back in between. Flows are joined by messages, by collectives (from the root, or from the rank that was
-//! last, to the ranks that waited for it), by the begin of teams, and by locks that one thread passes on to another.
-//! Edges point in the direction of time: from what happens first, or from the end that lets the other one go on.
+//! last, to the ranks that waited for it), by the begin of teams, by OpenMP barriers and ends of parallel regions (from
+//! the thread that was last), and by locks that one thread passes on to another. Edges point in the direction of time: from what happens first, or from the end that lets the other one go on.
 //!
 //! Vertices have the columns of the top-down view without `total`, `before` and `parent`, for their rank alone. In
 //! addition they have `vertex` (the place in the top-down view), `rank` and `thread`. They are in the order of rank,
@@ -18,11 +18,12 @@
 //! missing.
 //!
 //! Tables beside the graph: `ranks`; `unheld`, which has waiting without a known rank or thread that was waited for,
-//! and waiting of an OpenMP team's threads for their last one, by `vertex`, with `kind`, `collective`, `wait` and
+//! and waiting of an OpenMP team's threads where the last one is not always the same, by `vertex`, with `kind`, `collective`, `wait` and
 //! `count` as edges have them; and `places`, the vertices of the top-down view with `type`, `name`, `file`,
 //! `first_line` and `parent`, which show the call path to a `vertex`.
 
 mod tables;
+mod teams;
 
 use super::column::Table;
 use super::holders::Holders;
@@ -30,7 +31,7 @@ use super::known::{EdgeKind, EdgeType};
 use super::waits::scaled;
 use super::{Adjacency, View, ViewKind};
 use crate::pag::{Pag, RunView};
-use crate::threads::{TeamStretch, ThreadEdge};
+use crate::threads::ThreadEdge;
 use crate::topdown::{TopDown, VertexIx};
 use headwater_model::psg::VertexKind;
 use headwater_model::run::{Run, WaitKind};
@@ -147,20 +148,6 @@ impl Builder<'_> {
         ((last.0, last.1) == (rank, thread)).then_some(*last)
     }
 
-    /// The spot where a thread of an OpenMP team waited for the others: at a barrier, or at the end of the parallel
-    /// region, whose spot is the call that began it. Threads that a program makes itself end without waiting.
-    fn barrier(&self, t: &TeamStretch) -> Option<Spot> {
-        let maker = self.pag.place(t.team).name;
-        let is_made = ["pthread_", "thrd_"].iter().any(|p| maker.starts_with(p));
-        if t.wait <= 0.0 || is_made {
-            return None;
-        }
-        match t.to == t.team {
-            true => self.spot(t.rank, 0, t.team),
-            false => self.spot(t.rank, self.flow(t.rank, t.thread), t.to),
-        }
-    }
-
     /// Puts computation before the call that comes next.
     fn put_before_calls(&mut self) {
         // By call (`None` for the start): the next calls, how often.
@@ -266,8 +253,8 @@ impl Builder<'_> {
         }
         for t in &links.teams {
             add(self.spot(t.rank, 0, t.team));
-            add(self.barrier(t));
         }
+        self.meetings(&links.teams).for_each(|spot| add(Some(spot)));
         for t in &self.view.threads.times {
             add(self.spot(t.rank, self.flow(t.rank, t.thread), t.vertex));
         }
@@ -450,16 +437,6 @@ impl Builder<'_> {
                 }),
             }
         }
-        for t in &self.view.parallel.teams {
-            let at = self.barrier(t).and_then(|spot| self.number(spot));
-            unheld.extend(at.map(|at| Unheld {
-                at,
-                kind: EdgeKind::Barrier,
-                wait: t.wait,
-                count: t.count,
-                collective: None,
-            }));
-        }
         self.edges.extend(edges);
         self.unheld.extend(unheld);
     }
@@ -543,6 +520,7 @@ pub fn parallel(pag: &Pag, run: &Run, index: usize, top: &View) -> View {
     builder.collect_spots();
     builder.flows();
     builder.threads();
+    builder.team_waits();
     builder.ranks(run);
     let src = builder.edges.iter().map(|e| e.src).collect();
     let dst = builder.edges.iter().map(|e| e.dst).collect();
