@@ -214,8 +214,41 @@ fn calls_of_one_barrier_are_one() {
         t.to = calls[usize::from(t.thread)];
     }
     assert_eq!(barriers(made.clone())[0][2], Item::from(2.0));
-    let d = of_run(made);
+    let d = of_run(made.clone());
     assert_eq!(reported(&d), [(ThreadImbalance, "0-1".into(), 110, 0.5)]);
+
+    // Behind the barrier it is the other thread's turn, so that both compute as much in all.
+    let behind: Vec<TeamWork> = (made.teams.iter().zip(made.teams.iter().rev()))
+        .map(|(t, other)| TeamWork {
+            rank: t.rank,
+            thread: t.thread,
+            from: t.to,
+            to: REGION,
+            ..other.clone()
+        })
+        .collect();
+    made.teams.extend(behind);
+    made.samples.iter_mut().for_each(|s| {
+        let seconds = if s.cpu_ns > 0 { 2_000_000_000 } else { 0 };
+        (s.cpu_ns, s.blocked_ns) = (seconds, s.blocked_ns * 2);
+    });
+    let d = of_run(made);
+    let cause = d.causes.first().expect("a cause");
+    assert_eq!(cause.class, ThreadImbalance, "{:?}", reported(&d));
+    let texts: Vec<&str> = cause.evidence.iter().map(|e| e.text.as_str()).collect();
+    assert!(
+        texts[0].ends_with(
+            "threads 0-1 computed 2.00 s on average, each the slowest between some of its barriers"
+        ),
+        "{texts:?}"
+    );
+    assert!(
+        cause.path[0]
+            .what
+            .ends_with("in each thread for the slowest"),
+        "{:?}",
+        cause.path
+    );
 }
 
 #[test]

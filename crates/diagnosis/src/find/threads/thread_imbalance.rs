@@ -60,13 +60,20 @@ fn propose(pag: &Pag, scale: &Scale, teams: &Teams, least: f64) -> Vec<Proposal>
             .map(|(_, seconds)| *seconds)
             .collect();
         let own: Vec<f64> = picked(&times, &excess, &times.seconds);
+        // From one barrier to the next, each of them may have been the slowest.
+        let others = match beside.is_empty() {
+            true => "on average, each the slowest between some of its barriers".to_string(),
+            false => format!(
+                "in this team, the others {} on average",
+                words::seconds(stats::mean(&beside))
+            ),
+        };
         let evidence = vec![
             format!(
-                "{}{} computed {} in this team, the others {} on average",
+                "{}{} computed {} {others}",
                 scale.subject().on(worst),
                 threads(&late),
                 words::seconds(stats::mean(&own)),
-                words::seconds(stats::mean(&beside)),
             ),
             format!(
                 "the slowest thread beyond the mean of its team, each time added up: {}",
@@ -83,13 +90,12 @@ fn propose(pag: &Pag, scale: &Scale, teams: &Teams, least: f64) -> Vec<Proposal>
             .copied()
             .filter(|t| !late.contains(t))
             .collect();
+        let waits = if ranks.len() == 1 { "waits" } else { "wait" };
         let wait = ThreadStep {
-            what: format!(
-                "{} in {} for {}",
-                if ranks.len() == 1 { "waits" } else { "wait" },
-                threads(&waiting),
-                threads(&late)
-            ),
+            what: match waiting.is_empty() {
+                true => format!("{waits} in each thread for the slowest"),
+                false => format!("{waits} in {} for {}", threads(&waiting), threads(&late)),
+            },
             vertex: waits_at(scale, team, &callers),
             seconds: stats::mean_of(&losses, &ranks),
             clock: Clock::Cpu,
