@@ -1,0 +1,144 @@
+//! Which thread of a team the others wait for at its barriers and at its end.
+
+use super::hybrid::{Hybrid, REGION, run, structure};
+use super::{of_run, reported};
+use headwater_dataflow::Recorded;
+use headwater_diagnosis::Options;
+use headwater_model::diagnosis::CauseClass::ThreadImbalance;
+use headwater_model::report::{Item, Section};
+use headwater_model::run::{Context, CtxId, Run, TeamWork};
+
+/// Wait states of a run, and the same by call.
+fn waiting(run: Run) -> Vec<Section> {
+    let cache = headwater_dataflow::flow::Cache::default();
+    let runner = headwater_dataflow::flow::Runner::quiet(&cache);
+    let runs = Recorded::join(vec![run], structure()).expect("a whole run");
+    let paradigm = headwater_diagnosis::paradigm::by_name("wait-states").expect("a paradigm");
+    let report = paradigm.run(&runs, &Options::default(), &runner);
+    report.expect("runs").sections
+}
+
+/// Wait states of a run: names and seconds.
+fn wait_states(of: Hybrid) -> Vec<(Item, Item)> {
+    let rows = waiting(run(4, &of))[0].rows.clone().into_iter();
+    rows.map(|row| (row[0].clone(), row[1].clone())).collect()
+}
+
+#[test]
+fn who_waits_for_the_others_of_a_team_waits_at_an_openmp_barrier() {
+    let of = Hybrid {
+        busy: |_, t| if t == 1 { 1.5 } else { 0.5 },
+        ..Default::default()
+    };
+    let reported = wait_states(of);
+    assert_eq!(
+        reported[..],
+        [("wait at OpenMP barrier".into(), 4.0.into())]
+    );
+    // Threads that the program makes itself end, and who joins them waits.
+    let reported = wait_states(Hybrid { joined: true, ..of });
+    assert_eq!(reported[..], [("wait for a thread".into(), 6.0.into())]);
+}
+
+/// What a run's teams wait in, what the last thread did, and the seconds.
+fn barriers(run: Run) -> Vec<[Item; 3]> {
+    let sections = waiting(run);
+    let by_call = sections.get(1).expect("a table by call");
+    let column = |name: &str| by_call.column(name).expect("a column").into_iter();
+    let (calls, on) = (column("call"), column("on_call"));
+    let ends = calls.zip(on).zip(column("wait_seconds"));
+    ends.map(|((call, on), wait)| [call.clone(), on.clone(), wait.clone()])
+        .collect()
+}
+
+#[test]
+fn a_team_waits_for_the_thread_that_is_last() {
+    let of = |busy| Hybrid {
+        threads: 4,
+        busy,
+        ..Default::default()
+    };
+    let row = |on: Option<&str>, seconds: f64| {
+        let on = on.map_or(Item::Missing, Item::from);
+        [Item::from("GOMP_parallel"), on, seconds.into()]
+    };
+    let third = of(|_, t| [0.5, 1.0, 1.5, 1.0][usize::from(t)]);
+    assert_eq!(barriers(run(4, &third)), [row(Some("work"), 8.0)]);
+    // The rank's own thread is.
+    let first = of(|_, t| [1.5, 1.0, 1.0, 1.0][usize::from(t)]);
+    assert_eq!(barriers(run(4, &first)), [row(Some("work"), 6.0)]);
+    // All wait as long again, since it is not always the same.
+    let mut changing = run(4, &third);
+    for t in &mut changing.teams {
+        t.wait_ns += 125_000_000;
+    }
+    let expected = [row(Some("work"), 8.0), row(None, 2.0)];
+    assert_eq!(barriers(changing), expected);
+    // Nobody is always last.
+    let mut even = run(4, &of(|_, _| 1.0));
+    for t in &mut even.teams {
+        t.wait_ns += 125_000_000;
+    }
+    assert_eq!(barriers(even), [row(None, 2.0)]);
+}
+
+/// Compilers make several calls of one barrier, and each thread may come to another one.
+#[test]
+fn calls_of_one_barrier_are_one() {
+    let mut made = run(
+        2,
+        &Hybrid {
+            busy: |_, t| if t == 1 { 1.5 } else { 0.5 },
+            ..Default::default()
+        },
+    );
+    // Two calls on the same line.
+    let calls = [0x12c1, 0x12e1].map(|offset| {
+        made.contexts.push(Context {
+            parent: REGION,
+            module: 0,
+            offset,
+            exact: false,
+        });
+        CtxId(made.contexts.len() as u32 - 1)
+    });
+    for t in &mut made.teams {
+        t.to = calls[usize::from(t.thread)];
+    }
+    assert_eq!(barriers(made.clone())[0][2], Item::from(2.0));
+    let d = of_run(made.clone());
+    assert_eq!(reported(&d), [(ThreadImbalance, "0-1".into(), 110, 0.5)]);
+
+    // Behind the barrier it is the other thread's turn, so that both compute as much in all.
+    let behind: Vec<TeamWork> = (made.teams.iter().zip(made.teams.iter().rev()))
+        .map(|(t, other)| TeamWork {
+            rank: t.rank,
+            thread: t.thread,
+            from: t.to,
+            to: REGION,
+            ..other.clone()
+        })
+        .collect();
+    made.teams.extend(behind);
+    made.samples.iter_mut().for_each(|s| {
+        let seconds = if s.cpu_ns > 0 { 2_000_000_000 } else { 0 };
+        (s.cpu_ns, s.blocked_ns) = (seconds, s.blocked_ns * 2);
+    });
+    let d = of_run(made);
+    let cause = d.causes.first().expect("a cause");
+    assert_eq!(cause.class, ThreadImbalance, "{:?}", reported(&d));
+    let texts: Vec<&str> = cause.evidence.iter().map(|e| e.text.as_str()).collect();
+    assert!(
+        texts[0].ends_with(
+            "threads 0-1 computed 2.00 s on average, each the slowest between some of its barriers"
+        ),
+        "{texts:?}"
+    );
+    assert!(
+        cause.path[0]
+            .what
+            .ends_with("in each thread for the slowest"),
+        "{:?}",
+        cause.path
+    );
+}
