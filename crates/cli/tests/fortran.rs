@@ -10,8 +10,11 @@ use support::{headwater, said, target};
 const PROGRAM: &str = r#"
 program checks
   use mpi_f08
+  use iso_c_binding, only: c_associated, c_loc, c_ptr
   implicit none
   integer :: rank, size, left, error, count, a(4), b(4)
+  integer, target :: buffer(1000)
+  type(c_ptr) :: detached
   integer(MPI_ADDRESS_KIND) :: lower, extent
   logical :: flag
   type(MPI_Comm) :: half
@@ -53,6 +56,9 @@ program checks
   call MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, half, flag, MPI_STATUS_IGNORE)
   call MPI_Comm_free(half)
   if (flag .or. half /= MPI_COMM_NULL) stop 9
+  call MPI_Buffer_attach(buffer, 4000)
+  call MPI_Buffer_detach(detached, count)
+  if (count /= 4000 .or. .not. c_associated(detached, c_loc(buffer))) stop 12
   if (MPI_Wtick() <= 0 .or. MPI_Wtime() < 0) stop 10
   if (rank == 0) print '(a)', 'all good'
   call MPI_Finalize()

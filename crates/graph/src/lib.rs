@@ -14,6 +14,7 @@
 //! This crate does no I/O. The caller hands in complete inputs. An oddity in them (an unknown module, an address in no
 //! function) becomes a vertex of its own, never an error.
 
+mod barriers;
 mod brought;
 mod columns;
 mod computation;

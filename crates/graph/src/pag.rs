@@ -1,5 +1,6 @@
 //! The graph as a whole: one top-down view, and a view of each run.
 
+use crate::barriers;
 use crate::columns::RankRows;
 use crate::computation::{Computation, HotLines};
 use crate::embed::place;
@@ -27,6 +28,8 @@ pub struct Pag {
     pub children: Vec<Vec<VertexIx>>,
     /// A view of each run, in the order given.
     pub runs: Vec<RunView>,
+    /// Calls of barriers that have several.
+    barriers: FxHashMap<VertexIx, VertexIx>,
     /// For each vertex, the source line with the most sampled CPU time.
     hottest: FxHashMap<VertexIx, u32>,
     /// Sampled CPU time of each run by vertex and source line, nanoseconds.
@@ -85,17 +88,18 @@ impl Pag {
             }
             lines.push(own);
         }
-        let views = runs
+        let views: Vec<RunView> = runs
             .iter_mut()
             .zip(mapped)
             .zip(workers)
             .map(|((run, mapped), workers)| {
-                let view = view(run, &workers, mapped, &top, &structures);
+                let view = view(run, &workers, mapped, &top);
                 run.samples = Vec::new();
                 view
             })
             .collect();
         Self {
+            barriers: barriers::first_calls(&views, &top, &structures),
             structures,
             children: top.children(),
             top,
@@ -103,6 +107,11 @@ impl Pag {
             hottest: hottest(&hot_lines),
             lines,
         }
+    }
+
+    /// The first call of the barrier that `v` is a call of; `v` itself where nothing else is one.
+    pub fn barrier(&self, v: VertexIx) -> VertexIx {
+        self.barriers.get(&v).copied().unwrap_or(v)
     }
 
     /// Where `v` is, with its hottest line.
@@ -200,13 +209,7 @@ fn add_hot_lines(
     }
 }
 
-fn view(
-    run: &Run,
-    workers: &[Sample],
-    mapped: Mapped,
-    top: &TopDown,
-    structures: &Structures,
-) -> RunView {
+fn view(run: &Run, workers: &[Sample], mapped: Mapped, top: &TopDown) -> RunView {
     let computation = place(run, &mapped, top);
     let (count, cpu) = run.samples.iter().fold((0u64, 0u64), |sum, s| {
         (sum.0 + u64::from(s.count), sum.1 + s.cpu_ns)
@@ -227,7 +230,7 @@ fn view(
         })
         .collect();
     mpi.sort_by_key(|m| (m.0, m.1));
-    let parallel = ParallelView::new(run, &ctx_vertex, top, structures);
+    let parallel = ParallelView::new(run, &ctx_vertex);
     RunView {
         ranks: run.header.ranks,
         sampled_every: cpu as f64 * 1e-9 / count.max(1) as f64,

@@ -4,9 +4,8 @@
 //! A vertex of this view is (top-down vertex, rank). Edges have counts, bytes and waiting times in seconds. Work of
 //! teams is sorted; all other edges are in the order of the run's rows, so that equal inputs result in equal views.
 
-use crate::structures::Structures;
 use crate::threads::{self, TeamStretch, ThreadEdge};
-use crate::topdown::{TopDown, VertexIx};
+use crate::topdown::VertexIx;
 use headwater_model::run::{CtxId, Run};
 use headwater_mpi_abi as abi;
 use rustc_hash::FxHashMap;
@@ -98,12 +97,7 @@ const NANO: f64 = 1e-9;
 
 impl ParallelView {
     /// The edges of `run`; `ctx_vertex` has the vertex of each context.
-    pub(crate) fn new(
-        run: &Run,
-        ctx_vertex: &[VertexIx],
-        top: &TopDown,
-        structures: &Structures,
-    ) -> Self {
+    pub(crate) fn new(run: &Run, ctx_vertex: &[VertexIx]) -> Self {
         let vertex = |ctx: CtxId| ctx.index().and_then(|i| ctx_vertex.get(i)).copied();
         let flows = run.segments.iter().map(|s| FlowEdge {
             rank: s.rank,
@@ -159,7 +153,7 @@ impl ParallelView {
             messages: messages.collect(),
             collectives,
             threads: threads::edges(run, vertex),
-            teams: threads::stretches(run, vertex, top, structures),
+            teams: threads::stretches(run, vertex),
         }
     }
 }

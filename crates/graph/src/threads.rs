@@ -10,9 +10,7 @@
 use crate::columns::RankRows;
 use crate::keys::Mapped;
 use crate::lifetime;
-use crate::structures::Structures;
 use crate::topdown::{TopDown, VertexIx};
-use headwater_model::psg::VertexKind;
 use headwater_model::run::{CtxId, Run, Sample, ThreadInfo, WaitKind};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -58,19 +56,6 @@ pub struct TeamStretch {
     pub locked: f64,
     /// Waiting for the last thread of the team at the end.
     pub wait: f64,
-}
-
-impl TeamStretch {
-    /// Adds more repetitions.
-    fn add(&mut self, more: &Self) {
-        self.count = self.count.saturating_add(more.count);
-        self.wall += more.wall;
-        self.cpu += more.cpu;
-        self.runq += more.runq;
-        self.blocked += more.blocked;
-        self.locked += more.locked;
-        self.wait += more.wait;
-    }
 }
 
 /// An edge between threads: the waiting thread goes on when the holder lets it.
@@ -130,55 +115,8 @@ pub(crate) fn take_workers(run: &mut Run) -> Vec<Sample> {
     workers
 }
 
-/// By vertex of a barrier's call: the first one of this barrier. Compilers make several calls of one barrier, such as in
-/// each branch of a condition before it, and the threads of a team then come to different ones. They are on one line of
-/// one function, on one call path.
-fn barriers(
-    run: &Run,
-    of: impl Fn(CtxId) -> Option<VertexIx>,
-    top: &TopDown,
-    structures: &Structures,
-) -> FxHashMap<VertexIx, VertexIx> {
-    let ends = run.teams.iter().flat_map(|t| [t.from, t.to]);
-    let mut all: Vec<VertexIx> = ends.filter_map(of).collect();
-    all.sort_unstable();
-    all.dedup();
-    let mut first: FxHashMap<_, VertexIx> = FxHashMap::default();
-    let barrier = |v: VertexIx| {
-        let place = top.place(structures, v);
-        if place.first_line == 0 {
-            return (v, v);
-        }
-        let is_control = |a: &VertexIx| {
-            let kind = top.get(*a).kind;
-            kind.is_loop() || kind == VertexKind::Branch
-        };
-        let called = top.ancestors(v).skip(1).find(|a| !is_control(a));
-        let key = (
-            called,
-            top.get(v).module,
-            place.file,
-            place.first_line,
-            place.name,
-        );
-        (v, *first.entry(key).or_insert(v))
-    };
-    all.into_iter().map(barrier).collect()
-}
-
 /// Work of the teams of `run` by team, rank, ends and thread; `of` returns the vertex of a context.
-pub(crate) fn stretches(
-    run: &Run,
-    of: impl Fn(CtxId) -> Option<VertexIx>,
-    top: &TopDown,
-    structures: &Structures,
-) -> Vec<TeamStretch> {
-    let barriers = barriers(run, &of, top, structures);
-    // The call that began a team is no barrier.
-    let end = |team: VertexIx, ctx: CtxId| {
-        let own = of(ctx).filter(|v| *v != team);
-        own.and_then(|v| barriers.get(&v).copied()).unwrap_or(team)
-    };
+pub(crate) fn stretches(run: &Run, of: impl Fn(CtxId) -> Option<VertexIx>) -> Vec<TeamStretch> {
     // A rank that the run does not have is a damaged row, not a row to make room for.
     let rows = run.teams.iter().filter(|t| t.rank < run.header.ranks);
     let mut teams: Vec<TeamStretch> = rows
@@ -188,8 +126,8 @@ pub(crate) fn stretches(
                 rank: t.rank,
                 thread: t.thread,
                 team,
-                from: end(team, t.from),
-                to: end(team, t.to),
+                from: of(t.from).unwrap_or(team),
+                to: of(t.to).unwrap_or(team),
                 count: t.count,
                 wall: t.wall_ns as f64 * NANO,
                 cpu: t.cpu_ns as f64 * NANO,
@@ -200,15 +138,7 @@ pub(crate) fn stretches(
             })
         })
         .collect();
-    let of_row = |t: &TeamStretch| (t.team, t.rank, t.from, t.to, t.thread);
-    teams.sort_by_key(of_row);
-    teams.dedup_by(|row, kept| {
-        let is_same = of_row(row) == of_row(kept);
-        if is_same {
-            kept.add(row);
-        }
-        is_same
-    });
+    teams.sort_by_key(|t| (t.team, t.rank, t.from, t.to, t.thread));
     teams
 }
 

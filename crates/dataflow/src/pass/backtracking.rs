@@ -52,9 +52,18 @@ impl OnView<'_> {
         let figure = |e: u32| metric.and_then(|m| m.number(e as usize)).unwrap_or(0.0);
         let is_between = |e: u32| self.between.as_ref().and_then(|b| b(e as usize)) == Some(true);
         let edges = self.view.graph.in_edges(at).iter().copied();
+        // A team may wait for its own rank's thread, whose work is before it in program order.
+        let own = self.flow(at);
+        let is_own = |e: u32| between && own.is_some() && self.flow(self.source(e)) == own;
         edges
-            .filter(|e| self.carries[*e as usize] && is_between(*e) == between)
+            .filter(|e| self.carries[*e as usize] && is_between(*e) == between && !is_own(*e))
             .reduce(|a, b| if figure(b) > figure(a) { b } else { a })
+    }
+
+    /// Rank and thread of a vertex.
+    fn flow(&self, v: u32) -> Option<(f64, f64)> {
+        let of = |name: &str| self.view.vertices.get(name)?.number(v as usize);
+        of("rank").zip(of("thread"))
     }
 
     fn source(&self, edge: u32) -> u32 {

@@ -8,7 +8,7 @@ use crate::measure::contended::{Contended, Threads};
 use crate::measure::program_place;
 use crate::measure::scale::Scale;
 use headwater_graph::{Pag, VertexIx};
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 
 /// Functions that allocate or free memory.
 const FUNCTIONS: [&str; 14] = [
@@ -80,8 +80,7 @@ pub fn asleep(pag: &Pag, scale: &Scale, threads: &Threads) -> Vec<Contended> {
         }
         let mut sums: FxHashMap<(u32, u16), Sum> = FxHashMap::default();
         // Sleep where the team comes together is in no stretch.
-        let rows = scale.team_rows(team).iter();
-        let ends: FxHashSet<VertexIx> = rows.map(|t| t.to).collect();
+        let ends = scale.meets(team);
         let ways = scale.ways(team).iter();
         let inside = ways.flat_map(|w| pag.inside(*w));
         for t in inside.flat_map(|v| scale.view().threads.times_in(v)) {

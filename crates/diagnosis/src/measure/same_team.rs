@@ -122,10 +122,12 @@ pub fn joined(
     let mut of_row = |t: &TeamStretch| {
         let team = same.get(&t.team).copied().unwrap_or(t.team);
         let mut end = |v: VertexIx| {
-            let vertex = pag.top.get(v);
             if v == t.team {
-                team
-            } else if vertex.function == u32::MAX {
+                return team;
+            }
+            let v = pag.barrier(v);
+            let vertex = pag.top.get(v);
+            if vertex.function == u32::MAX {
                 v
             } else {
                 let site = (team, vertex.module, vertex.function, vertex.psg);

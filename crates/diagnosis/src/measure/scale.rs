@@ -19,7 +19,7 @@ use headwater_model::diagnosis::ScaleSummary;
 use headwater_model::run::{CtxId, Run};
 use headwater_model::words::{self, ScaleUnit, Subject};
 use rayon::prelude::*;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeMap;
 
 /// One run with everything that is derived from it alone.
@@ -207,6 +207,16 @@ impl Scale {
         let rest = self.teams.get(start..).unwrap_or(&[]);
         let end = rest.partition_point(|t| t.team == team);
         rest.get(..end).unwrap_or(&[])
+    }
+
+    /// The calls in which the threads of a team come together, whichever of a barrier's calls they are.
+    pub fn meets(&self, team: VertexIx) -> FxHashSet<VertexIx> {
+        let all = &self.view().parallel.teams;
+        let own = self.ways(team).iter().flat_map(|way| {
+            let start = all.partition_point(|t| t.team < *way);
+            all.iter().skip(start).take_while(|t| t.team == *way)
+        });
+        own.map(|t| t.to).collect()
     }
 
     /// Whether threads outnumber cores.

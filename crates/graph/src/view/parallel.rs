@@ -254,7 +254,7 @@ impl Builder<'_> {
         for t in &links.teams {
             add(self.spot(t.rank, 0, t.team));
         }
-        self.meetings(&links.teams).for_each(|spot| add(Some(spot)));
+        self.met().into_iter().for_each(|spot| add(Some(spot)));
         for t in &self.view.threads.times {
             add(self.spot(t.rank, self.flow(t.rank, t.thread), t.vertex));
         }

@@ -10,19 +10,39 @@ use std::fmt::Write;
 
 const PROCEDURES: &str = include_str!("f08.txt");
 
+/// The one procedure that is not that of `mpif.h`, which does not return the buffer's address.
+const DETACH: &str = "    subroutine MPI_Buffer_detach(buffer_addr, size, ierror) bind(C, name=\"mpi_buffer_detach_f08_\")
+      import
+      type(c_ptr), intent(out) :: buffer_addr
+      integer, intent(out) :: size
+      integer, optional, intent(out) :: ierror
+    end subroutine
+";
+
 /// Kinds of handles, and their types in Fortran. A list of them is `comms` and so on.
-const HANDLES: [(&str, &str); 11] = [
-    ("comm", "MPI_Comm"),
-    ("datatype", "MPI_Datatype"),
-    ("errhandler", "MPI_Errhandler"),
-    ("file", "MPI_File"),
-    ("group", "MPI_Group"),
-    ("info", "MPI_Info"),
-    ("message", "MPI_Message"),
-    ("op", "MPI_Op"),
-    ("request", "MPI_Request"),
-    ("session", "MPI_Session"),
-    ("win", "MPI_Win"),
+const HANDLES: [(&str, &str, Kind); 11] = [
+    ("comm", "MPI_Comm", Kind::Comm),
+    ("datatype", "MPI_Datatype", Kind::Datatype),
+    ("errhandler", "MPI_Errhandler", Kind::Errhandler),
+    ("file", "MPI_File", Kind::File),
+    ("group", "MPI_Group", Kind::Group),
+    ("info", "MPI_Info", Kind::Info),
+    ("message", "MPI_Message", Kind::Message),
+    ("op", "MPI_Op", Kind::Op),
+    ("request", "MPI_Request", Kind::Request),
+    ("session", "MPI_Session", Kind::Session),
+    ("win", "MPI_Win", Kind::Window),
+];
+
+/// Handles that MPI defines and that the table of MPI does not have, as nothing is recorded of them or they have a second
+/// name.
+const OTHERS: [(&str, Kind); 6] = [
+    ("MPI_2COMPLEX", Kind::Datatype),
+    ("MPI_2DOUBLE_COMPLEX", Kind::Datatype),
+    ("MPI_CXX_COMPLEX", Kind::Datatype),
+    ("MPI_C_COMPLEX", Kind::Datatype),
+    ("MPI_LONG_LONG_INT", Kind::Datatype),
+    ("MPI_SESSION_NULL", Kind::Session),
 ];
 
 /// Other kinds of arguments, and how they are declared.
@@ -48,9 +68,9 @@ const KINDS: [(&str, &str); 15] = [
 /// not Open MPI.
 pub fn module(mpi: &str) -> Option<String> {
     mpi.contains("ompi_major_version").then_some(())?;
-    let constants: Vec<(&str, &str)> = PREDEFINED
-        .iter()
-        .filter_map(|p| Some((p.name, type_of(p.kind)?)))
+    let all = PREDEFINED.iter().map(|p| (p.name, p.kind)).chain(OTHERS);
+    let constants: Vec<(&str, &str)> = all
+        .filter_map(|(name, kind)| Some((name, HANDLES.iter().find(|h| h.2 == kind)?.1)))
         .filter(|(name, _)| mpi.contains(&format!("::{}=", name.to_ascii_lowercase())))
         .collect();
     let mut text = String::from("module mpi_f08\n  use iso_c_binding, only: c_ptr\n  use mpi");
@@ -79,29 +99,13 @@ pub fn module(mpi: &str) -> Option<String> {
     for line in PROCEDURES.lines().filter(|l| !l.starts_with('#')) {
         procedure(&mut text, line);
     }
+    text += DETACH;
     text += "  end interface\nend module mpi_f08\n";
     Some(text)
 }
 
-/// The type of a handle that MPI defines.
-fn type_of(kind: Kind) -> Option<&'static str> {
-    Some(match kind {
-        Kind::Comm => "MPI_Comm",
-        Kind::Datatype => "MPI_Datatype",
-        Kind::Errhandler => "MPI_Errhandler",
-        Kind::File => "MPI_File",
-        Kind::Group => "MPI_Group",
-        Kind::Info => "MPI_Info",
-        Kind::Message => "MPI_Message",
-        Kind::Op => "MPI_Op",
-        Kind::Request => "MPI_Request",
-        Kind::Window => "MPI_Win",
-        _ => return None,
-    })
-}
-
 fn types(text: &mut String) {
-    for (_, name) in HANDLES {
+    for (_, name, _) in HANDLES {
         *text += &format!("  type, bind(C) :: {name}\n    integer :: MPI_VAL\n  end type\n");
     }
     // As in Open MPI, whose `mpif.h` has these three first.
@@ -120,7 +124,7 @@ fn types(text: &mut String) {
 fn comparisons(text: &mut String) {
     for (operator, ending) in [("==", "eq"), ("/=", "ne")] {
         let _ = writeln!(text, "  interface operator({operator})");
-        for (kind, name) in HANDLES.iter().filter(|h| h.0 != "session") {
+        for (kind, name, _) in HANDLES.iter().filter(|h| h.0 != "session") {
             let _ = write!(
                 text,
                 "    function hw_{kind}_{ending}(a, b) result(is) &

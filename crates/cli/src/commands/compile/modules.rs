@@ -29,16 +29,17 @@ pub struct Wrapper<'a> {
 impl Wrapper<'_> {
     /// Compiles a text in a directory. Returns whether it can be.
     fn compiles(&self, dir: &Path, name: &str, text: &str, options: &[OsString]) -> bool {
-        if std::fs::write(dir.join(name), text).is_err() {
-            return false;
-        }
+        std::fs::write(dir.join(name), text).is_ok() && self.calls(dir, &["-c", name], options)
+    }
+
+    /// Calls the compiler in a directory. Returns whether it succeeds.
+    fn calls(&self, dir: &Path, arguments: &[&str], options: &[OsString]) -> bool {
         let mut command = Command::new(self.program);
         for variable in self.variables {
             command.env(variable, self.compiler);
         }
-        let object = format!("{name}.o");
         let out = command
-            .args(["-c", name, "-o", &object])
+            .args(arguments)
             .args(options)
             .current_dir(dir)
             .output();
@@ -80,7 +81,7 @@ pub fn option(wrapper: &Wrapper<'_>, arguments: &[OsString]) -> Result<Option<Os
     }
     match arguments.iter().find(|a| uses_f08(Path::new(a))) {
         Some(source) if !has_f08(wrapper, &cache, arguments) => Err(format!(
-            "{} uses mpi_f08, and {} cannot read the module of this MPI library, which another compiler wrote: compile this source with mpif90 alone, or build the MPI library with flang",
+            "{} uses mpi_f08, and {} cannot read the module of this MPI library, which another compiler wrote: compile this source with mpif90 alone, use Open MPI, or build the MPI library with flang",
             source.to_string_lossy(),
             wrapper.compiler.display(),
         )),
@@ -126,7 +127,13 @@ fn make_f08(wrapper: &Wrapper<'_>, work: &Path, kept: &Path) -> std::io::Result<
     let Some(text) = f08::module(&String::from_utf8_lossy(&mpi)) else {
         return Ok(());
     };
-    if wrapper.compiles(work, "mpi_f08.f90", &text, &[including(kept)]) {
+    // Comparisons have the names that gfortran gives them: in a library that another compiler built, they are not found.
+    let probe = "program probe\n  use mpi_f08\n  print *, MPI_COMM_WORLD == MPI_COMM_SELF\nend program probe\n";
+    let options = [including(kept), including(work)];
+    let is_made = wrapper.compiles(work, "mpi_f08.f90", &text, &options)
+        && wrapper.compiles(work, "compares.f90", probe, &options)
+        && wrapper.calls(work, &["compares.o", "-o", "compares"], &[]);
+    if is_made {
         std::fs::rename(work.join("mpi_f08.mod"), kept.join("mpi_f08.mod"))?;
     }
     Ok(())

@@ -212,12 +212,12 @@ fn waits_at(scale: &Scale, team: &Team, callers: &FxHashMap<VertexIx, f64>) -> V
 /// these call is no cause. It is the innermost loop of the function that has the outermost loop around `v` in which the
 /// team does not come together; `v` if there is none.
 fn divided(pag: &Pag, scale: &Scale, team: &Team, v: VertexIx) -> VertexIx {
-    let ends = scale.team_rows(team.vertex).iter().map(|t| t.to);
+    let ends = scale.meets(team.vertex).into_iter();
     // Barriers that are not OpenMP's are waits of threads for each other.
     let waits = scale.view().parallel.threads.iter();
     let waits = waits.filter(|e| !e.kind.is_lock()).map(|e| e.at);
-    let ends: FxHashSet<VertexIx> = ends.chain(waits).filter(|to| *to != team.vertex).collect();
     let begins = |v: VertexIx| scale.ways(team.vertex).contains(&v);
+    let ends: FxHashSet<VertexIx> = ends.chain(waits).filter(|to| !begins(*to)).collect();
     let mut path: Vec<VertexIx> = pag.top.ancestors(v).collect();
     // Loops around the call that begins the team divide no work between its threads.
     let Some(begin) = path.iter().position(|v| begins(*v)) else {

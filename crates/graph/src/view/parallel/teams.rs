@@ -1,86 +1,149 @@
 //! Which thread of an OpenMP team the others waited for.
 //!
 //! The threads of a team come together at the end of each stretch of their work. A run has the sum of what each thread
-//! waited there. The thread with the smallest sum was last, over all repetitions, and another thread was earlier by the
-//! difference of the two sums: so long it waited for that thread. The rest is as much as the last thread itself waited. It
-//! is for threads that change from one repetition to the next, so nobody is named. Two teams of one region that work at the
-//! same time, as nested ones do, count as one, since nothing in their rows tells them apart.
+//! waited there. The thread with the smallest sum was last on balance, over all repetitions, and another thread was earlier
+//! by the difference of the two sums: this much of its waiting is said to be for that thread. Others may have been almost as
+//! late. The rest is as much as the last thread itself waited. It is for threads that change from one repetition to the
+//! next, so nobody is named. Two teams of one region that work at the same time, as nested ones do, count as one, since
+//! nothing in their rows tells them apart.
 
 use super::{Builder, Edge, Spot, Unheld};
 use crate::threads::TeamStretch;
+use crate::topdown::VertexIx;
 use crate::view::known::{EdgeKind, EdgeType};
+use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
 
-/// The rows of each stretch: by team, rank, and both of its ends.
-fn by_stretch(teams: &[TeamStretch]) -> impl Iterator<Item = &[TeamStretch]> {
-    let of = |t: &TeamStretch| (t.team, t.rank, t.from, t.to);
-    teams.chunk_by(move |a, b| of(a) == of(b))
+/// What a thread waited at the end of a stretch, in all repetitions.
+struct Arrival {
+    thread: u16,
+    count: u64,
+    wait: f64,
+    /// The call in which it waited.
+    to: VertexIx,
 }
 
-/// The thread that `t` waited for, of those that were in as many repetitions; of several the first.
-fn last<'a>(stretch: &'a [TeamStretch], t: &TeamStretch) -> Option<&'a TeamStretch> {
-    let with = stretch.iter().filter(|other| other.count == t.count);
-    let last = with.min_by(|a, b| a.wait.total_cmp(&b.wait))?;
-    (last.wait < t.wait).then_some(last)
+/// A stretch of a team's work on one rank.
+struct Meeting {
+    rank: u32,
+    team: VertexIx,
+    /// In the order of the threads.
+    arrivals: Vec<Arrival>,
+}
+
+impl Meeting {
+    /// By how often threads were there: the one of them that was last; of several the first.
+    fn last(&self) -> FxHashMap<u64, &Arrival> {
+        let mut out: FxHashMap<u64, &Arrival> = FxHashMap::default();
+        for a in &self.arrivals {
+            let last = out.entry(a.count).or_insert(a);
+            if a.wait < last.wait {
+                *last = a;
+            }
+        }
+        out
+    }
 }
 
 impl Builder<'_> {
-    /// The spot where a thread meets its team at the end of a stretch: at a barrier, or at the end of the parallel
-    /// region, whose spot is the call that began it. Threads that a program makes itself end without waiting.
-    fn meeting(&self, t: &TeamStretch) -> Option<Spot> {
-        let maker = &self.pag.place(t.team).name;
-        if ["pthread_", "thrd_"].iter().any(|p| maker.starts_with(p)) {
-            return None;
+    /// Where teams come together. Threads that a program makes itself end without waiting.
+    fn meetings(&self) -> Vec<Meeting> {
+        let mut out = Vec::new();
+        let teams = &self.view.parallel.teams;
+        for rows in teams.chunk_by(|a, b| (a.team, a.rank) == (b.team, b.rank)) {
+            let Some(&TeamStretch { team, rank, .. }) = rows.first() else {
+                continue;
+            };
+            let maker = self.pag.place(team).name;
+            if ["pthread_", "thrd_"].iter().any(|p| maker.starts_with(p)) {
+                continue;
+            }
+            // A thread may come to several calls of a barrier.
+            let mut stretches: BTreeMap<_, BTreeMap<u16, Arrival>> = BTreeMap::new();
+            for t in rows {
+                let ends = (self.pag.barrier(t.from), self.pag.barrier(t.to));
+                let own = stretches.entry(ends).or_default();
+                let sum = own.entry(t.thread).or_insert(Arrival {
+                    thread: t.thread,
+                    count: 0,
+                    wait: 0.0,
+                    to: t.to,
+                });
+                sum.count = sum.count.saturating_add(t.count);
+                sum.wait += t.wait;
+            }
+            out.extend(stretches.into_values().map(|own| Meeting {
+                rank,
+                team,
+                arrivals: own.into_values().collect(),
+            }));
         }
-        match t.to == t.team {
-            true => self.spot(t.rank, 0, t.team),
-            false => self.spot(t.rank, self.flow(t.rank, t.thread), t.to),
+        out
+    }
+
+    /// The spot where a thread waits for its team: at a barrier, or at the end of the parallel region, whose spot is
+    /// the call that began it.
+    fn waits_at(&self, m: &Meeting, a: &Arrival) -> Option<Spot> {
+        match a.to == m.team {
+            true => self.spot(m.rank, 0, m.team),
+            false => self.spot(m.rank, self.flow(m.rank, a.thread), a.to),
         }
     }
 
     /// The spots of threads that waited for their team, and of those that they waited for.
-    pub(super) fn meetings<'a>(
-        &'a self,
-        teams: &'a [TeamStretch],
-    ) -> impl Iterator<Item = Spot> + 'a {
-        by_stretch(teams).flat_map(move |stretch| {
-            let waiting = stretch.iter().filter(|t| t.wait > 0.0);
-            let both = waiting.flat_map(move |t| [Some(t), last(stretch, t)]);
-            both.flatten().filter_map(|t| self.meeting(t))
-        })
+    pub(super) fn met(&self) -> Vec<Spot> {
+        let mut out = Vec::new();
+        for m in self.meetings() {
+            let last = m.last();
+            for a in m.arrivals.iter().filter(|a| a.wait > 0.0) {
+                let both = [Some(a), last.get(&a.count).copied()];
+                out.extend(
+                    both.into_iter()
+                        .flatten()
+                        .filter_map(|a| self.waits_at(&m, a)),
+                );
+            }
+        }
+        out
     }
 
-    /// Where the last thread of a stretch came from: its barrier, or what it did last in the parallel region.
-    fn came_from(&self, t: &TeamStretch) -> Option<u32> {
-        if t.to != t.team {
-            return self.number(self.meeting(t)?);
-        }
-        let flow = (t.rank, self.flow(t.rank, t.thread));
-        let begin = self.spots.partition_point(|s| (s.0, s.1) < flow);
-        let end = self.spots.partition_point(|s| (s.0, s.1) <= flow);
-        let own = (begin as u32..end as u32).rev();
-        let mut inside = own.filter(|s| self.is_in(t.team, *s) && self.place_of(*s) != t.team);
-        inside.next()
+    /// What a thread did last in a parallel region.
+    fn last_inside(&self, rank: u32, flow: u16, team: VertexIx) -> Option<u32> {
+        let begin = self.spots.partition_point(|s| (s.0, s.1) < (rank, flow));
+        let end = self.spots.partition_point(|s| (s.0, s.1) <= (rank, flow));
+        let mut own = (begin as u32..end as u32).rev();
+        own.find(|s| self.is_in(team, *s) && self.place_of(*s) != team)
     }
 
     /// Waiting of teams for their last thread.
     pub(super) fn team_waits(&mut self) {
         let (mut edges, mut unheld) = (Vec::new(), Vec::new());
-        for stretch in by_stretch(&self.view.parallel.teams) {
-            for t in stretch.iter().filter(|t| t.wait > 0.0) {
-                let Some(at) = self.meeting(t).and_then(|spot| self.number(spot)) else {
+        let mut ends: FxHashMap<(u32, u16, VertexIx), Option<u32>> = FxHashMap::default();
+        for m in self.meetings() {
+            let last = m.last();
+            for a in m.arrivals.iter().filter(|a| a.wait > 0.0) {
+                let Some(at) = self.waits_at(&m, a).and_then(|spot| self.number(spot)) else {
                     continue;
                 };
-                let last = last(stretch, t).and_then(|l| Some((l.wait, self.came_from(l)?)));
-                let (rest, count) = match last.filter(|(_, from)| *from != at) {
-                    Some((rest, from)) => {
+                let for_thread = last.get(&a.count).filter(|l| l.wait < a.wait);
+                let from = for_thread.and_then(|l| match l.to == m.team {
+                    true => {
+                        let of = (m.rank, self.flow(m.rank, l.thread), m.team);
+                        let end = ends.entry(of);
+                        *end.or_insert_with(|| self.last_inside(of.0, of.1, of.2))
+                    }
+                    false => self.number(self.waits_at(&m, l)?),
+                });
+                let (rest, count) = match for_thread.zip(from).filter(|(_, from)| *from != at) {
+                    Some((l, from)) => {
                         edges.push(Edge {
-                            late_sender: Some(t.wait - rest),
-                            ..Edge::new(from, at, EdgeType::InterThread, EdgeKind::Barrier, t.count)
+                            late_sender: Some(a.wait - l.wait),
+                            ..Edge::new(from, at, EdgeType::InterThread, EdgeKind::Barrier, a.count)
                         });
                         // The edge counts the waits.
-                        (rest, 0)
+                        (l.wait, 0)
                     }
-                    None => (t.wait, t.count),
+                    None => (a.wait, a.count),
                 };
                 if rest > 0.0 {
                     unheld.push(Unheld {

@@ -1,0 +1,54 @@
+//! Calls of one barrier.
+//!
+//! Compilers make several calls of one barrier, such as in each branch of a condition before it, and the threads of a team
+//! then come to different ones. Such calls are on one line of one function, on one call path. Two barriers of one macro are,
+//! too, but threads go from the first to the second. Where threads go from one call to another, these are not taken as one.
+
+use crate::pag::RunView;
+use crate::structures::Structures;
+use crate::topdown::{TopDown, VertexIx};
+use headwater_model::psg::VertexKind;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// By vertex of a barrier's call: the first call of the same barrier, where that is another one. Of all runs together, so
+/// that they have the same.
+pub(crate) fn first_calls(
+    runs: &[RunView],
+    top: &TopDown,
+    structures: &Structures,
+) -> FxHashMap<VertexIx, VertexIx> {
+    let rows = || runs.iter().flat_map(|run| &run.parallel.teams);
+    let ends = rows().flat_map(|t| [t.from, t.to].into_iter().filter(|v| *v != t.team));
+    let mut all: Vec<VertexIx> = ends.collect();
+    all.sort_unstable();
+    all.dedup();
+    let mut known: FxHashMap<_, VertexIx> = FxHashMap::default();
+    let mut first: FxHashMap<VertexIx, VertexIx> = FxHashMap::default();
+    for v in all {
+        let place = top.place(structures, v);
+        if place.first_line == 0 {
+            continue;
+        }
+        let is_control = |a: &VertexIx| {
+            let kind = top.get(*a).kind;
+            kind.is_loop() || kind == VertexKind::Branch
+        };
+        let called = top.ancestors(v).skip(1).find(|a| !is_control(a));
+        let key = (
+            called,
+            top.get(v).module,
+            place.file,
+            place.first_line,
+            place.name,
+        );
+        let of = *known.entry(key).or_insert(v);
+        if of != v {
+            first.insert(v, of);
+        }
+    }
+    let of = |v: VertexIx| first.get(&v).copied().unwrap_or(v);
+    let several = rows().filter(|t| t.from != t.to && of(t.from) == of(t.to));
+    let several: FxHashSet<VertexIx> = several.map(|t| of(t.to)).collect();
+    first.retain(|_, of| !several.contains(of));
+    first
+}
