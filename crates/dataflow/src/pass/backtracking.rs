@@ -173,4 +173,36 @@ mod tests {
             assert_eq!(passed(name), [3, 2, 1, 0], "{name}");
         }
     }
+
+    /// A rank's own thread may be the last one of a team that waits in the call that began it. Its work is before that
+    /// call in program order, and so is what happened before the region.
+    #[test]
+    fn a_walk_goes_on_before_a_region_whose_last_thread_is_its_own() {
+        let own = |thread: f64| {
+            let vertices = Table::new(4)
+                .with(
+                    "name",
+                    Column::texts([Some("read"), Some("team"), Some("work"), Some("next")]),
+                )
+                .with("rank", Column::known(vec![0.0; 4]))
+                .with("thread", Column::known(vec![0.0, 0.0, thread, 0.0]));
+            let types = [
+                "intra-procedural",
+                "intra-procedural",
+                "inter-thread",
+                "intra-procedural",
+            ];
+            let edges = Table::new(4)
+                .with("type", Column::texts(types.map(Some)))
+                .with("wait", Column::numbers([None, None, Some(1.0), None]))
+                .with("count", Column::known(vec![1.0; 4]));
+            let view = View::made(vertices, vec![0, 1, 2, 1], vec![1, 2, 1, 3], edges);
+            let view = view.expect("a graph");
+            let start = Set::new(Arc::new(view), vec![3], Vec::new());
+            let found = backtracking(&start, 0.0, NEVER).expect("edges");
+            found.vertices().to_vec()
+        };
+        assert_eq!(own(0.0), [3, 1, 0]);
+        assert_eq!(own(1.0)[..3], [3, 1, 2]);
+    }
 }

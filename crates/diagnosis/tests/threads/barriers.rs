@@ -82,17 +82,13 @@ fn a_team_waits_for_the_thread_that_is_last() {
     assert_eq!(barriers(even), [row(None, 2.0)]);
 }
 
-/// Compilers make several calls of one barrier, and each thread may come to another one.
-#[test]
-fn calls_of_one_barrier_are_one() {
-    let mut made = run(
-        2,
-        &Hybrid {
-            busy: |_, t| if t == 1 { 1.5 } else { 0.5 },
-            ..Default::default()
-        },
-    );
-    // Two calls on the same line.
+/// A run in which thread 1 is late, and two calls of a barrier on one line.
+fn two_calls() -> (Run, [CtxId; 2]) {
+    let late = Hybrid {
+        busy: |_, t| if t == 1 { 1.5 } else { 0.5 },
+        ..Default::default()
+    };
+    let mut made = run(2, &late);
     let calls = [0x12c1, 0x12e1].map(|offset| {
         made.contexts.push(Context {
             parent: REGION,
@@ -102,6 +98,32 @@ fn calls_of_one_barrier_are_one() {
         });
         CtxId(made.contexts.len() as u32 - 1)
     });
+    (made, calls)
+}
+
+/// Adds as much work in which the threads change places, so that both compute as much in all; `ends` has its ends for what
+/// was there.
+fn and_in_turn(made: &mut Run, ends: impl Fn(&TeamWork) -> (CtxId, CtxId)) {
+    let others = made.teams.iter().zip(made.teams.iter().rev());
+    let turned = others.map(|(t, other)| TeamWork {
+        rank: t.rank,
+        thread: t.thread,
+        from: ends(t).0,
+        to: ends(t).1,
+        ..other.clone()
+    });
+    let turned: Vec<TeamWork> = turned.collect();
+    made.teams.extend(turned);
+    made.samples.iter_mut().for_each(|s| {
+        let seconds = if s.cpu_ns > 0 { 2_000_000_000 } else { 0 };
+        (s.cpu_ns, s.blocked_ns) = (seconds, s.blocked_ns * 2);
+    });
+}
+
+/// Compilers make several calls of one barrier, and each thread may come to another one.
+#[test]
+fn calls_of_one_barrier_are_one() {
+    let (mut made, calls) = two_calls();
     for t in &mut made.teams {
         t.to = calls[usize::from(t.thread)];
     }
@@ -109,36 +131,51 @@ fn calls_of_one_barrier_are_one() {
     let d = of_run(made.clone());
     assert_eq!(reported(&d), [(ThreadImbalance, "0-1".into(), 110, 0.5)]);
 
-    // Behind the barrier it is the other thread's turn, so that both compute as much in all.
-    let behind: Vec<TeamWork> = (made.teams.iter().zip(made.teams.iter().rev()))
-        .map(|(t, other)| TeamWork {
-            rank: t.rank,
-            thread: t.thread,
-            from: t.to,
-            to: REGION,
-            ..other.clone()
-        })
-        .collect();
-    made.teams.extend(behind);
-    made.samples.iter_mut().for_each(|s| {
-        let seconds = if s.cpu_ns > 0 { 2_000_000_000 } else { 0 };
-        (s.cpu_ns, s.blocked_ns) = (seconds, s.blocked_ns * 2);
-    });
+    and_in_turn(&mut made, |t| (t.to, REGION));
     let d = of_run(made);
     let cause = d.causes.first().expect("a cause");
     assert_eq!(cause.class, ThreadImbalance, "{:?}", reported(&d));
-    let texts: Vec<&str> = cause.evidence.iter().map(|e| e.text.as_str()).collect();
-    assert!(
-        texts[0].ends_with(
-            "threads 0-1 computed 2.00 s on average, each the slowest between some of its barriers"
-        ),
-        "{texts:?}"
-    );
-    assert!(
-        cause.path[0]
-            .what
-            .ends_with("in each thread for the slowest"),
-        "{:?}",
-        cause.path
-    );
+    let text = &cause.evidence[0].text;
+    let end = "computed 2.00 s on average, each the slowest between some of its barriers";
+    assert!(text.ends_with(&format!("threads 0-1 {end}")), "{text}");
+    let step = &cause.path[0].what;
+    assert!(step.ends_with("in each thread for the slowest"), "{step}");
+}
+
+/// Each thread waits in the call that it came to.
+#[test]
+fn waits_are_at_the_call_that_a_thread_came_to() {
+    let (mut made, calls) = two_calls();
+    for t in &mut made.teams {
+        t.to = calls[usize::from(t.thread)];
+    }
+    let runs = Recorded::join(vec![made], structure()).expect("a whole run");
+    let view = runs[0].parallel();
+    let number = |name: &str, v: u32| {
+        let column = view.vertices.get(name).expect("a column");
+        column.number(v as usize).expect("a number")
+    };
+    let kinds = view.edges.get("kind").expect("kinds");
+    let ends = view.graph.sources().iter().zip(view.graph.targets());
+    let barriers = (ends.enumerate()).filter(|(e, _)| kinds.text(*e) == Some("barrier"));
+    let mut found = 0;
+    for (_, (src, dst)) in barriers {
+        assert_eq!((number("thread", *src), number("thread", *dst)), (1.0, 0.0));
+        assert_ne!(number("vertex", *src), number("vertex", *dst));
+        found += 1;
+    }
+    assert_eq!(found, 2);
+}
+
+/// Threads go from one to the other, so these are two, and threads that are late in turn do not even out.
+#[test]
+fn two_barriers_on_one_line_are_two() {
+    let (mut made, [first, second]) = two_calls();
+    for t in &mut made.teams {
+        (t.from, t.to) = (first, second);
+    }
+    and_in_turn(&mut made, |t| (t.to, t.from));
+    let d = of_run(made);
+    let cause = d.causes.first().expect("a cause");
+    assert_eq!(cause.class, ThreadImbalance, "{:?}", reported(&d));
 }
