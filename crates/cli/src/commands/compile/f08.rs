@@ -180,7 +180,29 @@ fn argument(word: &str) -> (&str, String) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use headwater_mpi_abi::by_name;
+    use headwater_mpi_abi::{Role, by_name};
+
+    /// How an argument of a role is declared.
+    fn expected(role: Role) -> Option<&'static str> {
+        Some(match role {
+            Role::Comm | Role::Newcomm => "type(MPI_Comm)",
+            Role::Req | Role::Given => "type(MPI_Request)",
+            Role::Reqs => "type(MPI_Request), dimension(*)",
+            Role::Status => "type(MPI_Status)",
+            Role::Statuses => "type(MPI_Status), dimension(*)",
+            Role::Flag => "logical",
+            Role::N | Role::Outcount | Role::Rcount | Role::Dest => "integer",
+            Role::Source | Role::Tag | Role::Rtag | Role::Root => "integer",
+            Role::Counts | Role::Rcounts | Role::Indices => "integer, dimension(*)",
+            Role::Type | Role::Rtype => "type(MPI_Datatype)",
+            Role::Types => "type(MPI_Datatype), dimension(*)",
+            Role::Win | Role::Newwin => "type(MPI_Win)",
+            Role::Group => "type(MPI_Group)",
+            Role::Message => "type(MPI_Message)",
+            Role::Newsession => "type(MPI_Session)",
+            _ => return None,
+        })
+    }
 
     #[test]
     fn procedures_are_those_of_the_table_of_mpi() {
@@ -196,6 +218,11 @@ mod tests {
                 _ => 0,
             };
             assert_eq!(words.clone().count() + main, function.roles.len(), "{name}");
+            let roles = function.roles.iter().skip(main);
+            for (word, role) in words.clone().zip(roles) {
+                let (of, declared) = (expected(*role), argument(word).1);
+                assert!(of.is_none_or(|of| declared == of), "{name} {word} {of:?}");
+            }
             for word in words.filter(|w| w.contains(':')) {
                 let (_, kind) = word.split_once(':').expect("a kind");
                 assert!(
