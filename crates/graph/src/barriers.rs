@@ -7,7 +7,6 @@
 use crate::pag::RunView;
 use crate::structures::Structures;
 use crate::topdown::{TopDown, VertexIx};
-use headwater_model::psg::VertexKind;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// By vertex of a barrier's call: the first call of the same barrier, where that is another one. Of all runs together, so
@@ -29,11 +28,8 @@ pub(crate) fn first_calls(
         if place.first_line == 0 {
             continue;
         }
-        let is_control = |a: &VertexIx| {
-            let kind = top.get(*a).kind;
-            kind.is_loop() || kind == VertexKind::Branch
-        };
-        let called = top.ancestors(v).skip(1).find(|a| !is_control(a));
+        let mut around = top.ancestors(v).skip(1);
+        let called = around.find(|a| !top.get(*a).kind.is_control());
         let key = (
             called,
             top.get(v).module,

@@ -47,6 +47,11 @@ impl VertexKind {
         matches!(self, Self::Loop | Self::IrreducibleLoop)
     }
 
+    /// Whether this decides what runs: a loop or a branch.
+    pub fn is_control(self) -> bool {
+        self.is_loop() || self == Self::Branch
+    }
+
     /// Whether this is a call of any kind.
     pub fn is_call(self) -> bool {
         use VertexKind::*;

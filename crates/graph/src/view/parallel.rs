@@ -5,7 +5,8 @@
 //! call that mostly follows it, wherever the compiler put its code: it causes the delays at that call, also where a
 //! loop goes back in between. Flows are joined by messages, by collectives (from the root, or from the rank that was
 //! last, to the ranks that waited for it), by the begin of teams, by OpenMP barriers and ends of parallel regions (from
-//! the thread that was last), and by locks that one thread passes on to another. Edges point in the direction of time: from what happens first, or from the end that lets the other one go on.
+//! the thread that was last), and by locks that one thread passes on to another. Edges point in the direction of time:
+//! from what happens first, or from the end that lets the other one go on.
 //!
 //! Vertices have the columns of the top-down view without `total`, `before` and `parent`, for their rank alone. In
 //! addition they have `vertex` (the place in the top-down view), `rank` and `thread`. They are in the order of rank,
@@ -18,9 +19,9 @@
 //! missing.
 //!
 //! Tables beside the graph: `ranks`; `unheld`, which has waiting without a known rank or thread that was waited for,
-//! and waiting of an OpenMP team's threads where the last one is not always the same, by `vertex`, with `kind`, `collective`, `wait` and
-//! `count` as edges have them; and `places`, the vertices of the top-down view with `type`, `name`, `file`,
-//! `first_line` and `parent`, which show the call path to a `vertex`.
+//! and waiting of an OpenMP team's threads where the last one is not always the same, by `vertex`, with `kind`,
+//! `collective`, `wait` and `count` as edges have them; and `places`, the vertices of the top-down view with `type`,
+//! `name`, `file`, `first_line` and `parent`, which show the call path to a `vertex`.
 
 mod tables;
 mod teams;
@@ -39,6 +40,7 @@ use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use teams::Meeting;
 
 /// Place of a vertex: rank, thread, program order.
 type Spot = (u32, u16, u32);
@@ -217,7 +219,7 @@ impl Builder<'_> {
         function.is_some_and(|f| f.class == headwater_mpi_abi::Class::Finalize)
     }
 
-    fn collect_spots(&mut self) {
+    fn collect_spots(&mut self, meetings: &[Meeting]) {
         let data = &self.view.computation;
         let mut spots: Vec<Spot> = Vec::new();
         let mut add = |spot: Option<Spot>| spots.extend(spot);
@@ -254,18 +256,14 @@ impl Builder<'_> {
         for t in &links.teams {
             add(self.spot(t.rank, 0, t.team));
         }
-        self.met().into_iter().for_each(|spot| add(Some(spot)));
+        let met = meetings.iter().flat_map(|m| self.met(m));
+        met.for_each(|spot| add(Some(spot)));
         for t in &self.view.threads.times {
             add(self.spot(t.rank, self.flow(t.rank, t.thread), t.vertex));
         }
         spots.sort_unstable();
         spots.dedup();
         self.spots = spots;
-    }
-
-    fn is_control(&self, v: VertexIx) -> bool {
-        let kind = self.pag.top.get(v).kind;
-        kind.is_loop() || kind == VertexKind::Branch
     }
 
     /// An edge of program order within a flow.
@@ -277,7 +275,7 @@ impl Builder<'_> {
         } else {
             EdgeType::InterProcedural
         };
-        let kind = if self.is_control(to) {
+        let kind = if self.pag.top.get(to).kind.is_control() {
             EdgeKind::ControlFlow
         } else {
             EdgeKind::DataFlow
@@ -517,10 +515,11 @@ pub fn parallel(pag: &Pag, run: &Run, index: usize, top: &View) -> View {
         holders: Holders::new(pag, view, |rank, thread| flow(view, rank, thread)),
     };
     builder.put_before_calls();
-    builder.collect_spots();
+    let meetings = builder.meetings();
+    builder.collect_spots(&meetings);
     builder.flows();
     builder.threads();
-    builder.team_waits();
+    builder.team_waits(&meetings);
     builder.ranks(run);
     let src = builder.edges.iter().map(|e| e.src).collect();
     let dst = builder.edges.iter().map(|e| e.dst).collect();

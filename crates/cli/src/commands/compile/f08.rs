@@ -5,7 +5,6 @@
 //! allows that; MPICH would write to it.
 
 use headwater_mpi_abi::{Kind, PREDEFINED};
-
 use std::fmt::Write;
 
 const PROCEDURES: &str = include_str!("f08.txt");

@@ -24,7 +24,7 @@ struct Arrival {
 }
 
 /// A stretch of a team's work on one rank.
-struct Meeting {
+pub(super) struct Meeting {
     rank: u32,
     team: VertexIx,
     /// In the order of the threads.
@@ -47,7 +47,7 @@ impl Meeting {
 
 impl Builder<'_> {
     /// Where teams come together. Threads that a program makes itself end without waiting.
-    fn meetings(&self) -> Vec<Meeting> {
+    pub(super) fn meetings(&self) -> Vec<Meeting> {
         let mut out = Vec::new();
         let teams = &self.view.parallel.teams;
         for rows in teams.chunk_by(|a, b| (a.team, a.rank) == (b.team, b.rank)) {
@@ -91,20 +91,11 @@ impl Builder<'_> {
     }
 
     /// The spots of threads that waited for their team, and of those that they waited for.
-    pub(super) fn met(&self) -> Vec<Spot> {
-        let mut out = Vec::new();
-        for m in self.meetings() {
-            let last = m.last();
-            for a in m.arrivals.iter().filter(|a| a.wait > 0.0) {
-                let both = [Some(a), last.get(&a.count).copied()];
-                out.extend(
-                    both.into_iter()
-                        .flatten()
-                        .filter_map(|a| self.waits_at(&m, a)),
-                );
-            }
-        }
-        out
+    pub(super) fn met(&self, m: &Meeting) -> Vec<Spot> {
+        let last = m.last();
+        let waiting = m.arrivals.iter().filter(|a| a.wait > 0.0);
+        let both = waiting.flat_map(|a| [Some(a), last.get(&a.count).copied()]);
+        both.flatten().filter_map(|a| self.waits_at(m, a)).collect()
     }
 
     /// What a thread did last in a parallel region.
@@ -116,13 +107,13 @@ impl Builder<'_> {
     }
 
     /// Waiting of teams for their last thread.
-    pub(super) fn team_waits(&mut self) {
+    pub(super) fn team_waits(&mut self, meetings: &[Meeting]) {
         let (mut edges, mut unheld) = (Vec::new(), Vec::new());
         let mut ends: FxHashMap<(u32, u16, VertexIx), Option<u32>> = FxHashMap::default();
-        for m in self.meetings() {
+        for m in meetings {
             let last = m.last();
             for a in m.arrivals.iter().filter(|a| a.wait > 0.0) {
-                let Some(at) = self.waits_at(&m, a).and_then(|spot| self.number(spot)) else {
+                let Some(at) = self.waits_at(m, a).and_then(|spot| self.number(spot)) else {
                     continue;
                 };
                 let for_thread = last.get(&a.count).filter(|l| l.wait < a.wait);
@@ -132,7 +123,7 @@ impl Builder<'_> {
                         let end = ends.entry(of);
                         *end.or_insert_with(|| self.last_inside(of.0, of.1, of.2))
                     }
-                    false => self.number(self.waits_at(&m, l)?),
+                    false => self.number(self.waits_at(m, l)?),
                 });
                 let (rest, count) = match for_thread.zip(from).filter(|(_, from)| *from != at) {
                     Some((l, from)) => {
