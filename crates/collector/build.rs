@@ -1,8 +1,11 @@
 //! Generates the exported wrappers, C and Fortran, from the one table of MPI functions.
 
+#[path = "build/markers.rs"]
+mod markers;
 #[path = "build/openmp.rs"]
 mod openmp;
 
+use markers::MARKERS;
 use openmp::{OMPT, OPENMP};
 use std::fmt::Write;
 use std::path::Path;
@@ -107,6 +110,7 @@ const ONLY_LOCK: [(&str, &str); 5] = [
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");
     println!("cargo:rerun-if-changed=build/openmp.rs");
+    println!("cargo:rerun-if-changed=build/markers.rs");
     // As a part of the program, the real function is known to the linker: `PMPI_*`, and for those of the libc
     // what its option `--wrap` says. Each wrapper is a section of its own, and those that the program does not
     // call go, so that what its library does not have is not missed.
@@ -134,6 +138,10 @@ fn main() {
     for (id, (name, _, _)) in OPENMP.iter().enumerate().filter(|_| !linked) {
         wrapper(name, 8 << 16 | id, "jump", "common", nobody());
     }
+    // Linked into the program, they would be there twice.
+    for (id, (symbol, _, _)) in MARKERS.iter().enumerate().filter(|_| !linked) {
+        wrapper(symbol, 10 << 16 | id, "jump", "common", nobody());
+    }
     let mut ompt = String::new();
     for id in 0..OMPT.len() {
         // The runtime is given these by their addresses: they have no names that others see.
@@ -149,7 +157,11 @@ fn main() {
     let timed = timed.iter().filter(|_| linked);
     // A program with the collector linked in uses MPI, so how it ends does not matter.
     let ends = |why: &str| why == "Ends" || why.starts_with("Becomes");
-    let files = headwater_model::files::CALLS.map(|name| (name, "Sleeps"));
+    let files = headwater_model::files::CALLS.map(|name| match name {
+        // It has an address.
+        "msync" => (name, "Sleeps"),
+        _ => (name, "SleepsFor(0)"),
+    });
     let libc: Vec<_> = LIBC
         .iter()
         .chain(&files)
@@ -173,6 +185,10 @@ fn main() {
     let openmp: String = OPENMP
         .iter()
         .map(|(_, count, does)| format!("({count}, {does}), "))
+        .collect();
+    let markers: String = MARKERS
+        .iter()
+        .map(|(symbol, count, does)| format!("(c\"{symbol}\", {count}, Does::{does}), "))
         .collect();
     let functions: String = OPENMP
         .iter()
@@ -224,6 +240,13 @@ fn main() {
             format!(
                 "/// Arguments of the wrapped functions of GNU's OpenMP runtime, and what they do, in the order of `runtimes::FUNCTIONS`.\nstatic OPENMP: [(usize, Does); {}] = {{ use {{Does::*, Section::*}}; use WaitKind::{{Condition, Ordered, Tasks}}; [{openmp}] }};",
                 OPENMP.len()
+            ),
+        ),
+        (
+            "markers",
+            format!(
+                "/// Wrapped functions of Caliper and Score-P: symbol, number of arguments, and what they do.\nstatic MARKERS: [(&CStr, usize, Does); {}] = [{markers}];",
+                MARKERS.len()
             ),
         ),
         (

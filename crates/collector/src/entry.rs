@@ -7,6 +7,7 @@ pub mod finish;
 pub mod guarded;
 pub mod init;
 pub mod itt;
+pub mod markers;
 pub mod mpi;
 pub mod program;
 pub mod regions;

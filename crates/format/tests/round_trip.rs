@@ -105,6 +105,8 @@ fn sample_run() -> Run {
             name: "lustre".into(),
             mpi_opened: 2,
             open_at_end: 1,
+            long_calls: 3,
+            long_ns: 7,
         }],
         energy: vec![Energy {
             rank: 1,

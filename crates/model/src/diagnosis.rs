@@ -472,8 +472,14 @@ impl ScaleSummary {
     }
 
     /// The same of bare figures; 0 cores are unknown ones.
+    ///
+    /// Threads that outnumber cores need not lack any: where all but one wait for a lock, one core is enough. If all of
+    /// them together were without a core for a small part of the run only, the run was not much longer for it. 0 says
+    /// nothing, because some systems do not count this time.
     pub fn crowds(threads: u32, cores: u32, runq_share: f64) -> bool {
-        cores > 0 && threads > cores || runq_share > Self::BUSY_SHARE
+        let together = runq_share * f64::from(threads);
+        let is_little = together > 0.0 && together <= Self::BUSY_SHARE;
+        cores > 0 && threads > cores && !is_little || runq_share > Self::BUSY_SHARE
     }
 }
 
@@ -534,5 +540,22 @@ impl Diagnosis {
     /// What is added from scale to scale: `ranks`, `threads` or both.
     pub fn added(&self) -> &'static str {
         ScaleSummary::unit(&self.scales).words()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn threads_that_outnumber_cores_are_crowded_only_if_they_lacked_one() {
+        let crowds = ScaleSummary::crowds;
+        assert!(crowds(4, 2, 0.3) && crowds(2, 2, 0.06) && !crowds(2, 2, 0.04));
+        // Four threads in line for one lock need one core.
+        assert!(!crowds(4, 2, 0.01));
+        // A hundredth of 64 threads' time is more than half of the run.
+        assert!(crowds(64, 2, 0.01));
+        // Not every system says it, and not every recording knows the cores.
+        assert!(crowds(4, 2, 0.0) && !crowds(4, 0, 0.0));
     }
 }

@@ -4,9 +4,9 @@ use crate::library::Conversion;
 
 /// Arguments in registers.
 #[cfg(target_arch = "x86_64")]
-const REGISTERS: usize = 6;
+pub const REGISTERS: usize = 6;
 #[cfg(target_arch = "aarch64")]
-const REGISTERS: usize = 8;
+pub const REGISTERS: usize = 8;
 
 /// The number of arguments that are passed on, even if the function has fewer.
 pub const PASSED: usize = 16;

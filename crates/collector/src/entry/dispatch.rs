@@ -3,7 +3,7 @@
 //! Wrappers of libc functions and of OpenMP also call [`dispatch`], which passes these calls on to other modules. A
 //! call that is not recorded goes to the library unchanged.
 
-use crate::entry::{finish, guarded, init, mpi, program, sessions};
+use crate::entry::{finish, guarded, init, markers, mpi, program, sessions};
 use crate::guest::{clock, recording};
 use crate::libraries::{abi, past};
 use crate::openmp;
@@ -54,6 +54,13 @@ pub unsafe extern "C-unwind" fn dispatch(
         let args = unsafe { Args::read(registers, stack, 0, false) };
         let from = caller(return_address, stack, frame_pointer);
         return guarded::call((code & 0xffff) as usize, &args, from);
+    }
+    if code >> 16 == MARKERS {
+        let from = caller(return_address, stack, frame_pointer);
+        let id = (code & 0xffff) as usize;
+        // SAFETY: the pointers are as the trampoline saved them, and the function has so many arguments.
+        let args = unsafe { Args::read(registers, stack, markers::arguments(id), false) };
+        return markers::call(id, &args, from);
     }
     if code >> 16 >= OPENMP {
         let from = caller(return_address, stack, frame_pointer);
@@ -129,6 +136,9 @@ const LIBC: u32 = 7;
 
 /// Marks the wrappers of functions of GNU's OpenMP runtime. The next number marks the callbacks of other runtimes.
 const OPENMP: u32 = 8;
+
+/// Marks the wrappers of functions of Caliper and Score-P.
+const MARKERS: u32 = 10;
 
 /// Handles a call of MPI.
 unsafe fn call_of_mpi(

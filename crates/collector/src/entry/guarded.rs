@@ -7,9 +7,10 @@ use crate::entry::{exec, program};
 use crate::guest::{clock, recording};
 use crate::libraries::{code, loader};
 use crate::sampling::signal::{self, SignalBlocked};
+use crate::storage::resources;
 use crate::threads::{
     birth, futex, pause,
-    thread::{self, Caller, WORTH_NOTING},
+    thread::{self, Caller, Thread, WORTH_NOTING},
 };
 use headwater_mpi_call::args::Args;
 use std::ffi::CStr;
@@ -20,6 +21,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 pub enum Why {
     /// The program may sleep in it. A signal interrupts it, and then it continues.
     Sleeps,
+    /// The same, for the open file that is the argument of this number.
+    SleepsFor(u8),
     /// The program may sleep in it, and any signal with a handler ends that. So our signal is blocked meanwhile.
     NeverRestarts,
     /// The same. The argument of this number says which signals are blocked meanwhile; ours is added.
@@ -107,8 +110,11 @@ pub fn call(id: usize, args: &Args, from: Caller) -> i64 {
         return -1;
     }
     let ours = match LIBC.get(id).map(|f| f.1) {
-        Some(Why::Sleeps) => return asleep(real, args, from, false),
-        Some(Why::NeverRestarts) => return asleep(real, args, from, true),
+        Some(Why::Sleeps) => return asleep(real, args, from, During::Nothing),
+        Some(Why::SleepsFor(file)) => {
+            return asleep(real, args, from, During::File(args.int(file)));
+        }
+        Some(Why::NeverRestarts) => return asleep(real, args, from, During::Blocked),
         Some(Why::Masks(at)) => return with_set(real, args, from, at, libc::sigaddset),
         Some(Why::WaitsFor) => return with_set(real, args, from, 0, libc::sigdelset),
         Some(Why::MakesThread(at)) => return birth::create(real, args, from, at),
@@ -153,7 +159,7 @@ fn with_set(
 ) -> i64 {
     let given = args.raw(at) as *const libc::sigset_t;
     if given.is_null() || !signal::installed() {
-        return asleep(real, args, from, true);
+        return asleep(real, args, from, During::Blocked);
     }
     // SAFETY: a set of the program's, as these functions are defined; the copy lives until the call ends.
     let mut set = unsafe { given.read() };
@@ -161,21 +167,32 @@ fn with_set(
     unsafe { change(&mut set, signal::SIGNAL) };
     let mut args = *args;
     args.replace(at, std::ptr::from_ref(&set) as u64);
-    asleep(real, &args, from, true)
+    asleep(real, &args, from, During::Blocked)
 }
 
-/// A call in which the program may sleep. Records where, if it slept for long. With `hold`, our signal is blocked
-/// until the call is over.
-fn asleep(real: usize, args: &Args, from: Caller, hold: bool) -> i64 {
+/// What matters during a call in which the program may sleep.
+#[derive(Clone, Copy, PartialEq)]
+enum During {
+    Nothing,
+    /// Our signal is blocked until it is over.
+    Blocked,
+    /// It is for this open file.
+    File(libc::c_int),
+}
+
+/// A call in which the program may sleep. Records where, if it slept for long. Calls for files are also counted where
+/// MPI makes them.
+fn asleep(real: usize, args: &Args, from: Caller, during: During) -> i64 {
+    let is_in_mpi = |t: &Thread| t.in_mpi.load(Ordering::Relaxed);
+    let is_for_file = matches!(during, During::File(_));
     // SAFETY: null or this thread's own recording.
-    let recorded = unsafe { thread::current().as_mut() }.filter(|t| {
-        recording::RECORDING.load(Ordering::Relaxed) && !t.in_mpi.load(Ordering::Relaxed)
-    });
+    let recorded = unsafe { thread::current().as_mut() }
+        .filter(|t| recording::RECORDING.load(Ordering::Relaxed) && (is_for_file || !is_in_mpi(t)));
     let Some(t) = recorded else {
         // SAFETY: the libc's own function for these arguments.
         return unsafe { args.call_wide(real) };
     };
-    let blocked = hold.then(SignalBlocked::new);
+    let blocked = (during == During::Blocked).then(SignalBlocked::new);
     let start = clock::now();
     // SAFETY: as above.
     let result = unsafe { args.call_wide(real) };
@@ -184,7 +201,12 @@ fn asleep(real: usize, args: &Args, from: Caller, hold: bool) -> i64 {
     if nanoseconds > WORTH_NOTING && pause::is_on() && t.is_here() {
         // SAFETY: errno belongs to this thread and is the program's to read.
         let errno = unsafe { *libc::__errno_location() };
-        t.asleep(from, nanoseconds);
+        if let During::File(file) = during {
+            resources::took_long(file, nanoseconds);
+        }
+        if !is_in_mpi(t) {
+            t.asleep(from, nanoseconds);
+        }
         // SAFETY: as above.
         unsafe { *libc::__errno_location() = errno };
     }

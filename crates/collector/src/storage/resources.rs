@@ -1,7 +1,8 @@
 //! What the process uses, and the energy of its node: the system's counters at both ends of the recording.
 //!
 //! The rows are made at the begin. What is read at the end needs neither memory nor a lock, because a process may end in
-//! a signal handler. Files are the exception: they are counted where the program opens them, and at an ordinary end.
+//! a signal handler. Files are the exception: they are counted where the program opens them, where a call takes long,
+//! and at an ordinary end.
 
 use crate::guest::{clock, usage};
 use crate::storage::process_spool::{has_stopped, with_spool};
@@ -9,7 +10,7 @@ use crate::storage::spool::Spool;
 use headwater_format::spool::layout::{Resource, ResourceRow, ZONE_NAME, put_text};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicPtr, Ordering};
+use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 
 /// Counters of the process, in the order of the first rows.
 const OF_PROCESS: [Resource; 7] = [
@@ -25,17 +26,27 @@ const OF_PROCESS: [Resource; 7] = [
 /// Energy counters of a node at the most.
 const ZONES: usize = 16;
 
-/// Kinds of file systems at the most, each with two rows.
+/// Kinds of file systems at the most.
 const FILE_SYSTEMS: usize = 16;
 
+/// What is counted for each of them by calls that take long. These rows are behind those of the energy counters.
+const OF_CALLS: [Resource; 2] = [Resource::LongCalls, Resource::LongCallTime];
+
+/// What is counted for each of them otherwise. These rows are made as they are needed.
+const OF_FILES: [Resource; 2] = [Resource::MpiFiles, Resource::OpenFiles];
+
 /// Rows of the table.
-pub const ROWS: u32 = (OF_PROCESS.len() + ZONES + 2 * FILE_SYSTEMS) as u32;
+pub const ROWS: u32 =
+    (OF_PROCESS.len() + ZONES + (OF_CALLS.len() + OF_FILES.len()) * FILE_SYSTEMS) as u32;
 
 /// Open files that are looked at in the end.
 const MOST_FILES: usize = 4096;
 
 /// The first row in the mapping; null without one.
 static FIRST: AtomicPtr<ResourceRow> = AtomicPtr::new(std::ptr::null_mut());
+
+/// The first row of long calls; null without one.
+static LONG_CALLS: AtomicPtr<ResourceRow> = AtomicPtr::new(std::ptr::null_mut());
 
 /// The files of the energy counters, whose rows follow those of the process.
 static ENERGY: OnceLock<Vec<Zone>> = OnceLock::new();
@@ -102,6 +113,7 @@ fn zones() -> Vec<Zone> {
 /// Reads the counters for the first time; this comes last before the recording begins.
 pub fn begin(spool: &mut Spool) -> Option<()> {
     FIRST.store(std::ptr::null_mut(), Ordering::Release);
+    LONG_CALLS.store(std::ptr::null_mut(), Ordering::Release);
     let zones = ENERGY.get_or_init(zones);
     let table = spool.resources()?;
     for what in OF_PROCESS {
@@ -113,6 +125,11 @@ pub fn begin(spool: &mut Spool) -> Option<()> {
         put_text(&mut row.name[..ZONE_NAME], zone.name.as_bytes());
         table.push(row)?;
     }
+    let calls = table.len();
+    for what in [OF_CALLS; FILE_SYSTEMS].into_iter().flatten() {
+        table.push(ResourceRow::new(what, 0))?;
+    }
+    LONG_CALLS.store(std::ptr::from_mut(table.get(calls)?), Ordering::Release);
     let first = std::ptr::from_mut(table.get(0)?);
     usage::forget_own_reads();
     each(first, |row, now| {
@@ -158,6 +175,35 @@ fn each(first: *mut ResourceRow, mut f: impl FnMut(&mut ResourceRow, Option<u64>
         f(row, now);
         if row.what == Resource::PeakMemory as u32 {
             row.begin = 0;
+        }
+    }
+}
+
+/// A call that concerns an open file took so many nanoseconds. Neither allocates nor locks: the program may call from a
+/// signal handler.
+pub fn took_long(file: libc::c_int, nanoseconds: u64) {
+    let first = LONG_CALLS.load(Ordering::Acquire);
+    if first.is_null() {
+        return;
+    }
+    let Some(kind) = usage::file_system_of(file).filter(|kind| *kind != 0) else {
+        return;
+    };
+    // SAFETY: as many rows were made, in a mapping that stays. While recording, all threads use these fields as here.
+    let words = |row| unsafe {
+        let row = first.add(row);
+        let which = AtomicU64::from_ptr(&raw mut (*row).which);
+        (which, AtomicU64::from_ptr(&raw mut (*row).end))
+    };
+    for system in 0..FILE_SYSTEMS {
+        let [calls, time] = [0, 1].map(|row| words(system * OF_CALLS.len() + row));
+        let order = Ordering::Relaxed;
+        let other = calls.0.compare_exchange(0, kind, order, order).err();
+        if other.is_none_or(|other| other == kind) {
+            time.0.store(kind, order);
+            calls.1.fetch_add(1, order);
+            time.1.fetch_add(nanoseconds, order);
+            return;
         }
     }
 }

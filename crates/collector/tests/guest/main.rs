@@ -9,6 +9,7 @@ mod faults;
 mod files;
 mod itt;
 mod library;
+mod markers;
 mod messages;
 mod onesided;
 mod openmp;

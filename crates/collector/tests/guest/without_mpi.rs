@@ -8,9 +8,11 @@ use std::process::{Command, Output};
 use tempfile::TempDir;
 
 /// The program, compiled.
-struct Program {
+pub struct Program {
     dir: TempDir,
     program: PathBuf,
+    /// A variable of its environment.
+    pub variable: Option<(&'static str, &'static str)>,
 }
 
 impl Program {
@@ -26,7 +28,20 @@ impl Program {
             .output()
             .expect("a compiler");
         assert!(built.status.success(), "{built:?}");
-        Self { dir, program }
+        Self {
+            dir,
+            program,
+            variable: None,
+        }
+    }
+
+    /// The program of this name in a folder where it was compiled. It runs there.
+    pub fn in_folder(folder: &Path, name: &str) -> Self {
+        Self {
+            dir: tempfile::tempdir().expect("a temporary directory"),
+            program: folder.join(name),
+            variable: None,
+        }
     }
 
     fn run(&self, shell: &str, how: &str) -> Output {
@@ -34,14 +49,16 @@ impl Program {
             .args(["-k", "5", "60", "sh", "-c", shell, "sh"])
             .arg(&self.program)
             .arg(how)
+            .envs(self.variable)
             .env("SPOOL", self.dir.path().join("spool"))
             .env("COLLECTOR", collector())
+            .current_dir(self.program.parent().expect("a folder"))
             .output()
             .expect("a shell")
     }
 
     /// Runs bare and recorded: code and output must be the same.
-    fn recorded(&self, how: &str) -> Run {
+    pub fn recorded(&self, how: &str) -> Run {
         let spool = self.dir.path().join("spool");
         let _ = std::fs::remove_dir_all(&spool);
         let bare = self.run(r#"exec "$@""#, how);
@@ -197,6 +214,18 @@ __attribute__((destructor)) static void last(void) {
     assert!(run.header.incomplete.is_empty(), "{:?}", run.header);
 }
 
+/// The largest write took long, on the file system of its file.
+fn has_long_calls(run: &Run) {
+    let systems = run.file_systems.iter();
+    let long: Vec<_> = systems.filter(|s| s.long_calls > 0).collect();
+    let [one] = &long[..] else {
+        panic!("{:?}", run.file_systems)
+    };
+    let wall_ns = run.ranks.first().map_or(0, |r| r.wall_ns);
+    assert!((50_000..wall_ns).contains(&one.long_ns), "{one:?}");
+    assert_ne!(one.name, "unknown");
+}
+
 #[test]
 fn what_a_process_uses_is_counted_however_it_ends() {
     let _alone = alone();
@@ -213,8 +242,9 @@ fn what_a_process_uses_is_counted_however_it_ends() {
             assert!(near, "{how}: {value:?} for {wanted}: {usage:?}");
         };
         is_near(usage.peak_memory_bytes, 64 << 20, 64 << 20);
+        has_long_calls(&run);
         if counts {
-            is_near(usage.written_bytes, 1_000_000, 10_000);
+            is_near(usage.written_bytes, 1_000_000 + (16 << 20), 10_000);
             is_near(usage.writes, 1000, 50);
             // The collector asks the scheduler after each sleep, which is not the program's reading.
             is_near(usage.reads, 500, 50);
@@ -223,6 +253,7 @@ fn what_a_process_uses_is_counted_however_it_ends() {
     }
     // The reader learns of no end, so there are no figures, and not zeros.
     let killed = program.recorded("abort");
+    has_long_calls(&killed);
     let figures = killed.usage.iter().map(|u| (u.reads, u.peak_memory_bytes));
     assert!(
         figures.into_iter().all(|f| f == (None, None)),

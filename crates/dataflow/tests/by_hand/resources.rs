@@ -215,14 +215,33 @@ fn file_systems_are_those_of_the_files_of_each_kind_of_call() {
         name: name.into(),
         mpi_opened,
         open_at_end,
+        ..FileSystem::default()
+    };
+    let long = |rank, long_calls, long_ns| FileSystem {
+        rank,
+        long_calls,
+        long_ns,
+        ..system("nfs", 0, 1)
     };
     run.file_systems = vec![
         system("lustre", 2, 0),
-        system("nfs", 0, 1),
+        long(0, 2, 500_000_000),
+        long(1, 1, 1_000_000_000),
         system("tmpfs", 1, 0),
     ];
     let times = table("used-file-time", &recorded(vec![run]));
-    assert_eq!(times.rows.len(), 1, "{times:?}");
+    assert_eq!(times.rows.len(), 2, "{times:?}");
+    let columns = [
+        "what",
+        "file_systems",
+        "calls",
+        "total",
+        "most",
+        "most_rank",
+    ];
+    let of_nfs = row(&times, 1, &columns);
+    assert_eq!(*of_nfs[1], Item::from("nfs"));
+    assert_eq!(numbers(&of_nfs[2..]), [3.0, 1.5, 1.0, 1.0]);
     let found = row(
         &times,
         0,

@@ -11,7 +11,8 @@ use headwater_model::words::Subject;
 /// What the reader must know before the figures.
 pub fn notes(scales: &[Scale]) -> Vec<String> {
     let mut out = Vec::new();
-    let crowded: Vec<&Scale> = scales.iter().filter(|s| s.outnumbers()).collect();
+    let crowded = scales.iter().filter(|s| s.is_crowded() && s.outnumbers());
+    let crowded: Vec<&Scale> = crowded.collect();
     if let Some(last) = crowded.last() {
         let at: Vec<String> = crowded.iter().map(|s| s.figure()).collect();
         let [one, what] = if last.threads > last.p {

@@ -93,11 +93,21 @@ pub fn advice(d: &Diagnosis) -> Option<String> {
     let last = d.scales.last()?;
     let seconds = last.model_seconds;
     (seconds > 0.0 && seconds < SHORT).then(|| {
+        let run = match last.is_crowded() {
+            true => format!(
+                "With a core for each {}, the run on {} would take only {}.",
+                d.subject().one(),
+                last.words(),
+                words::seconds(seconds)
+            ),
+            false => format!(
+                "The run on {} takes only {}.",
+                last.words(),
+                words::seconds(seconds)
+            ),
+        };
         format!(
-            "With a core for each {}, the run on {} would take only {}. In so short a run, causes of a few per cent may not show. `headwater run --repeat 3` records each scale three times and shows smaller causes.",
-            d.subject().one(),
-            last.words(),
-            words::seconds(seconds)
+            "{run} In so short a run, causes of a few per cent may not show. `headwater run --repeat 3` records each scale three times and shows smaller causes."
         )
     })
 }

@@ -82,8 +82,8 @@ fn put(rows: &[ResourceRow], rank: &RankInfo, nodes: &mut FxHashSet<u32>, run: &
         row.map(|r| r.end.saturating_sub(r.begin))
     };
     use Resource::{
-        MpiFiles, OpenFiles, PeakMemory, ReadBytes, Reads, StorageRead, StorageWritten, Writes,
-        WrittenBytes,
+        LongCallTime, LongCalls, MpiFiles, OpenFiles, PeakMemory, ReadBytes, Reads, StorageRead,
+        StorageWritten, Writes, WrittenBytes,
     };
     run.usage.push(Usage {
         rank: rank.rank,
@@ -95,23 +95,24 @@ fn put(rows: &[ResourceRow], rank: &RankInfo, nodes: &mut FxHashSet<u32>, run: &
         storage_read_bytes: of(StorageRead),
         storage_written_bytes: of(StorageWritten),
     });
-    let mut kinds: BTreeMap<String, (u64, u64)> = BTreeMap::new();
-    for row in rows {
-        let is = |what: Resource| row.what == what as u32;
-        if is(MpiFiles) || is(OpenFiles) {
-            let (mpi, open) = kinds.entry(kind_name(row.which)).or_default();
-            let sum = if is(MpiFiles) { mpi } else { open };
+    let mut kinds: BTreeMap<String, [u64; 4]> = BTreeMap::new();
+    for row in rows.iter().filter(|row| row.end > 0) {
+        let counts = [MpiFiles, OpenFiles, LongCalls, LongCallTime];
+        if let Some(at) = counts.iter().position(|what| row.what == *what as u32) {
+            let sum = &mut kinds.entry(kind_name(row.which)).or_default()[at];
             *sum = sum.saturating_add(row.end);
         }
     }
-    let systems = kinds.into_iter().filter(|(_, counts)| *counts != (0, 0));
-    run.file_systems
-        .extend(systems.map(|(name, counts)| FileSystem {
+    run.file_systems.extend(kinds.into_iter().map(
+        |(name, [mpi_opened, open_at_end, long_calls, long_ns])| FileSystem {
             rank: rank.rank,
             name,
-            mpi_opened: counts.0,
-            open_at_end: counts.1,
-        }));
+            mpi_opened,
+            open_at_end,
+            long_calls,
+            long_ns,
+        },
+    ));
     let is_energy =
         |r: &&ResourceRow| r.what == Resource::Energy as u32 && r.ended == 1 && rank.complete;
     let mut rows = rows.iter().filter(is_energy).peekable();
@@ -202,6 +203,9 @@ mod tests {
             row(Resource::OpenFiles, 0xABCD, 0, 2),
             row(Resource::MpiFiles, 0, 0, 1),
             row(Resource::OpenFiles, 0xEF53, 0, 0),
+            row(Resource::LongCalls, 0x6969, 0, 4),
+            row(Resource::LongCallTime, 0x6969, 0, 5_000_000),
+            row(Resource::LongCallTime, 0, 0, 0),
         ];
         let mut run = Run::default();
         let mut nodes = FxHashSet::default();
@@ -209,10 +213,16 @@ mod tests {
         let found: Vec<_> = (run.file_systems.iter())
             .map(|f| (f.name.as_str(), f.mpi_opened, f.open_at_end))
             .collect();
-        assert_eq!(
-            found,
-            [("0xabcd", 0, 2), ("lustre", 3, 1), ("unknown", 1, 0)]
-        );
+        let expected = [
+            ("0xabcd", 0, 2),
+            ("lustre", 3, 1),
+            ("nfs", 0, 0),
+            ("unknown", 1, 0),
+        ];
+        assert_eq!(found, expected);
+        let nfs = run.file_systems.iter().find(|f| f.name == "nfs");
+        let nfs = nfs.map(|f| (f.long_calls, f.long_ns));
+        assert_eq!(nfs, Some((4, 5_000_000)));
     }
 
     #[test]

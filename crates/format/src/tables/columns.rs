@@ -331,6 +331,8 @@ tables! {
         name text: "kind of the file system, such as lustre; a hexadecimal number for one without a name here, unknown if the system did not say it",
         mpi_opened u u64: "calls of MPI_File_open that opened a file there",
         open_at_end u u64: "regular files there that were open at the end",
+        long_calls u u64: "calls of read, write, pread, pwrite, fsync and fdatasync for regular files there that took over 50 µs, MPI's own included",
+        long_ns u u64: "how long these took, ns",
     }
     "energy" Energy {
         rank u u32: "rank that read the counter",

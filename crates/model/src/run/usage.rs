@@ -34,6 +34,11 @@ pub struct FileSystem {
     pub mpi_opened: u64,
     /// Regular files there that were open at the end.
     pub open_at_end: u64,
+    /// Calls of [`crate::files::CALLS`], but for `msync`, for regular files there that took over 50 µs; MPI's own are
+    /// included.
+    pub long_calls: u64,
+    /// How long these took, ns.
+    pub long_ns: u64,
 }
 
 /// Energy of a part of a node, whoever used it.

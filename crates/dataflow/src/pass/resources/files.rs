@@ -6,7 +6,7 @@ use crate::run::Recorded;
 use headwater_graph::view::Cell;
 use headwater_model::files::CALLS;
 use headwater_model::report::{Item, Section, Unit};
-use headwater_model::run::{MpiCalls, Run};
+use headwater_model::run::{FileSystem, MpiCalls, Run};
 use headwater_mpi_abi::{self as abi, Class};
 use std::collections::BTreeMap;
 
@@ -19,11 +19,11 @@ type Seconds = BTreeMap<u32, f64>;
 /// Calls that concern files.
 struct Group {
     what: &'static str,
+    /// Kinds of file systems that their files are on.
+    file_systems: Item,
     calls: Option<f64>,
     bytes: Option<f64>,
     seconds: Seconds,
-    /// Whether it is of MPI-IO.
-    is_mpi: bool,
 }
 
 /// MPI-IO calls for which `is_it`.
@@ -40,10 +40,10 @@ fn of_mpi(run: &Run, what: &'static str, is_it: fn(Class) -> bool) -> Group {
     }
     Group {
         what,
+        file_systems: file_systems(run, |s| s.mpi_opened),
         calls: Some(calls),
         bytes: Some(bytes),
         seconds,
-        is_mpi: true,
     }
 }
 
@@ -69,22 +69,37 @@ fn of_libc(run: &Recorded) -> Group {
         }
     }
     Group {
-        what: "C library, also pipes and sockets",
+        what: "sleep in the C library, also for pipes and sockets",
+        file_systems: file_systems(run.run(), |s| s.open_at_end),
         calls: None,
         bytes: None,
         seconds,
-        is_mpi: false,
     }
 }
 
-/// Kinds of file systems that files are on; `of_mpi` says of which.
-fn file_systems(run: &Run, of_mpi: bool) -> Item {
+/// Long calls of the C library for regular files, by kind of file system.
+fn long_calls(run: &Run) -> Vec<Group> {
+    let mut all: BTreeMap<&str, (f64, Seconds)> = BTreeMap::new();
+    for system in run.file_systems.iter().filter(|s| s.long_calls > 0) {
+        let (calls, seconds) = all.entry(&system.name).or_default();
+        *calls += system.long_calls as f64;
+        *seconds.entry(system.rank).or_default() += system.long_ns as f64 * 1e-9;
+    }
+    let group = |(name, (calls, seconds)): (&str, (f64, Seconds))| Group {
+        what: "long calls of the C library",
+        file_systems: name.into(),
+        calls: Some(calls),
+        bytes: None,
+        seconds,
+    };
+    all.into_iter().map(group).collect()
+}
+
+/// Kinds of file systems on which there are files, those with most first.
+fn file_systems(run: &Run, files: fn(&FileSystem) -> u64) -> Item {
     let mut names: BTreeMap<&str, u64> = BTreeMap::new();
     for system in &run.file_systems {
-        let files = match of_mpi {
-            true => system.mpi_opened,
-            false => system.open_at_end,
-        };
+        let files = files(system);
         if files > 0 {
             let sum = names.entry(&system.name).or_default();
             *sum = sum.saturating_add(files);
@@ -107,7 +122,7 @@ fn file_systems(run: &Run, of_mpi: bool) -> Item {
 
 /// Time in files by run.
 pub fn times(runs: &[&Recorded]) -> Section {
-    let note = "Independent calls of MPI-IO concern one rank; in collective ones a rank also waits for others. Of the C library only sleep is recorded, in calls of read, write, pread, pwrite, fsync, fdatasync and msync that take over 50 µs: copying to and from the system's memory, and all that fread and fwrite do, is computation. Sleep in reading a pipe or a socket is in it. Time is not divided by file system: named are those of the files that MPI-IO opened, and of the files that were open at the end.";
+    let note = "Independent calls of MPI-IO concern one rank; in collective ones a rank also waits for others. Of the C library only calls of read, write, pread, pwrite, fsync, fdatasync and msync are known that take over 50 µs; shorter ones, and all that fread and fwrite do, are computation. Their sleep has the file systems of the files that were open at the end. The rows of long calls are their whole time by the file system of each call's file, copying included, and with the calls that MPI-IO makes itself: do not add them to the rows above.";
     let more = [
         ("what", "calls", Unit::None),
         ("file_systems", "file systems", Unit::None),
@@ -123,10 +138,10 @@ pub fn times(runs: &[&Recorded]) -> Section {
             of_mpi(run, "MPI-IO, collective", |c| c != Class::File),
             of_libc(recorded),
         ];
-        for group in groups.into_iter().filter(|g| !g.seconds.is_empty()) {
+        let groups = groups.into_iter().chain(long_calls(run));
+        for group in groups.filter(|g| !g.seconds.is_empty()) {
             let mut row = begin(runs, run);
-            row.push(group.what.into());
-            row.push(file_systems(run, group.is_mpi));
+            row.extend([group.what.into(), group.file_systems]);
             row.extend([group.calls.into(), group.bytes.into()]);
             row.extend(Spread::items_of(Spread::new(group.seconds)));
             section.rows.push(row);

@@ -104,13 +104,17 @@ pub enum Resource {
     MpiFiles = 9,
     /// Regular files on such a file system that are open at the end.
     OpenFiles = 10,
+    /// Calls of the C library that concern files on such a file system and took long; `which` is 0 where there is none.
+    LongCalls = 11,
+    /// How long these took, nanoseconds.
+    LongCallTime = 12,
 }
 
 /// Bytes of the name of an energy zone with the NUL behind it.
 pub const ZONE_NAME: usize = 64;
 
 /// A counter of the system at both ends of the recording. Only the process's begin and end write here, and calls that
-/// open files.
+/// concern files.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct ResourceRow {
