@@ -55,21 +55,18 @@ pub unsafe extern "C-unwind" fn dispatch(
         let from = caller(return_address, stack, frame_pointer);
         return guarded::call((code & 0xffff) as usize, &args, from);
     }
-    if code >> 16 == MARKERS {
-        let from = caller(return_address, stack, frame_pointer);
-        let id = (code & 0xffff) as usize;
-        // SAFETY: the pointers are as the trampoline saved them, and the function has so many arguments.
-        let args = unsafe { Args::read(registers, stack, markers::arguments(id), false) };
-        return markers::call(id, &args, from);
-    }
     if code >> 16 >= OPENMP {
         let from = caller(return_address, stack, frame_pointer);
         let id = (code & 0xffff) as usize;
-        // SAFETY: the pointers are as the trampoline saved them. Callbacks have no more arguments than there are
-        // registers.
+        // SAFETY: the pointers are as the trampoline saved them, and functions have as many arguments as their tables say.
+        // Callbacks have no more than there are registers.
         return unsafe {
             match code >> 16 {
                 OPENMP => openmp::call(id, registers, stack, from),
+                MARKERS => {
+                    let count = markers::arguments(id);
+                    markers::call(id, &Args::read(registers, stack, count, false), from)
+                }
                 _ => openmp::on_event(id, &Args::read(registers, stack, 0, false), from),
             }
         };

@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 /// What a function does. A region that has no name at its end is found by what it is of: an attribute of Caliper, an
 /// object of C++, or a handle of Score-P.
-#[derive(Clone, Copy, PartialEq)]
+#[derive(Clone, Copy)]
 pub enum Does {
     /// Begins a region: its name is the argument.
     Begins,
@@ -80,13 +80,10 @@ pub fn call(id: usize, args: &Args, from: Caller) -> i64 {
     let Some(((name, count, does), place)) = MARKERS.get(id).zip(REAL.get(id)) else {
         return 0;
     };
-    let guarded = |f: &mut dyn FnMut()| {
-        let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(f));
-    };
-    guarded(&mut || before(*does, args, from));
+    let _ = std::panic::catch_unwind(|| before(*does, args, from));
     let mut real = place.load(Ordering::Relaxed);
     if real == 0 {
-        real = loader::found(name, from.return_address);
+        real = or_callers(loader::next(name), name, from);
         place.store(real, Ordering::Relaxed);
     }
     let answer = match real {
@@ -99,8 +96,17 @@ pub fn call(id: usize, args: &Args, from: Caller) -> i64 {
             }
         },
     };
-    guarded(&mut || after(*does, args, answer));
+    let _ = std::panic::catch_unwind(|| after(*does, args, from, answer));
     answer
+}
+
+/// What the loader found or, if that is nothing, what the caller sees of this name: its program may have opened the tool
+/// for itself alone.
+fn or_callers(found: usize, name: &CStr, from: Caller) -> usize {
+    match found {
+        0 => loader::through(name, from.return_address),
+        found => found,
+    }
 }
 
 /// Whether the values of an attribute are regions.
@@ -108,13 +114,10 @@ fn is_of_regions(attribute: u64, from: Caller) -> bool {
     ATTRIBUTES.iter().any(|(name, address)| {
         let mut variable = address.load(Ordering::Relaxed);
         if variable == 0 {
-            variable = match loader::first(name) {
-                0 => loader::through(name, from.return_address),
+            variable = match or_callers(loader::first(name), name, from) {
+                0 => NO_VARIABLE,
                 found => found,
             };
-            if variable == 0 {
-                variable = NO_VARIABLE;
-            }
             address.store(variable, Ordering::Relaxed);
         }
         // SAFETY: a variable of Caliper's, whose numbers have 64 bits.
@@ -136,23 +139,21 @@ fn before(does: Does, args: &Args, from: Caller) {
         // SAFETY: as above.
         Does::EndsObject => unsafe { end(Ends::TaskOf(of(first))) },
         Does::Iterates => headwater_region_iteration(),
-        // The name may be gone afterwards.
-        Does::BeginsOfAttribute if is_of_regions(first, from) => {
-            // SAFETY: the program's name of the region.
-            unsafe { begin(args.raw(1) as *const c_char, of(first)) }
-        }
         _ => {}
     }
 }
 
 /// What is done behind it: regions begin.
-fn after(does: Does, args: &Args, answer: i64) {
+fn after(does: Does, args: &Args, from: Caller, answer: i64) {
     let first = args.raw(0);
     // SAFETY: the program's names of its regions, and places of its handles.
     unsafe {
         match does {
             Does::Begins => headwater_region_begin(first as *const c_char),
-            Does::BeginsOfObject => begin(args.raw(1) as *const c_char, of(first)),
+            Does::BeginsOfAttribute if !is_of_regions(first, from) => {}
+            Does::BeginsOfAttribute | Does::BeginsOfObject => {
+                begin(args.raw(1) as *const c_char, of(first))
+            }
             Does::BeginsOfHandle => begin(args.raw(3) as *const c_char, of(handle_at(first))),
             Does::NamesHandle => name_handle(handle_at(first), args.raw(3) as *const c_char),
             Does::EntersHandle => begin(name_of_handle(first), of(first)),
@@ -209,10 +210,8 @@ fn note_iterations(attribute: u64) {
 
 fn is_of_iterations(attribute: u64) -> bool {
     let number = attribute.wrapping_add(1);
-    let mut all = ITERATIONS.iter().map(|one| one.load(Ordering::Relaxed));
-    all.by_ref()
-        .take_while(|one| *one != 0)
-        .any(|one| one == number)
+    let all = ITERATIONS.iter().map(|one| one.load(Ordering::Relaxed));
+    all.take_while(|one| *one != 0).any(|one| one == number)
 }
 
 include!(concat!(env!("OUT_DIR"), "/markers.rs"));

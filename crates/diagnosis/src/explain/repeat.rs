@@ -93,21 +93,14 @@ pub fn advice(d: &Diagnosis) -> Option<String> {
     let last = d.scales.last()?;
     let seconds = last.model_seconds;
     (seconds > 0.0 && seconds < SHORT).then(|| {
-        let run = match last.is_crowded() {
-            true => format!(
-                "With a core for each {}, the run on {} would take only {}.",
-                d.subject().one(),
-                last.words(),
-                words::seconds(seconds)
-            ),
-            false => format!(
-                "The run on {} takes only {}.",
-                last.words(),
-                words::seconds(seconds)
-            ),
+        let [run, takes] = match last.is_crowded() {
+            true => [&format!("With a core for each {}, the run", d.subject().one()), "would take"],
+            false => ["The run", "takes"],
         };
         format!(
-            "{run} In so short a run, causes of a few per cent may not show. `headwater run --repeat 3` records each scale three times and shows smaller causes."
+            "{run} on {} {takes} only {}. In so short a run, causes of a few per cent may not show. `headwater run --repeat 3` records each scale three times and shows smaller causes.",
+            last.words(),
+            words::seconds(seconds)
         )
     })
 }
