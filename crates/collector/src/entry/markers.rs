@@ -67,9 +67,6 @@ static HANDLES: Mutex<BTreeMap<u64, CString>> = Mutex::new(BTreeMap::new());
 /// Handles with a name at the most: further ones are `unnamed`.
 const MOST_HANDLES: usize = 4096;
 
-/// The handle of a Score-P that does not measure. It has the same one for all regions.
-static NO_HANDLE: u8 = 0;
-
 /// Number of arguments.
 pub fn arguments(id: usize) -> usize {
     MARKERS.get(id).map_or(0, |(_, count, _)| *count)
@@ -165,6 +162,8 @@ fn after(does: Does, args: &Args, from: Caller, answer: i64) {
 
 /// What a region is of, as an address that no region of another kind has.
 fn of(what: u64) -> *const c_void {
+    /// The handle of a Score-P that does not measure. It has the same one for all regions.
+    static NO_HANDLE: u8 = 0;
     match what {
         0 => (&raw const NO_HANDLE).cast(),
         what => what as *const c_void,
