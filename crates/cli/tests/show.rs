@@ -178,7 +178,7 @@ fn files_that_are_no_traces_are_refused_on_one_line() {
     std::fs::create_dir(dir.path().join("run")).expect("a directory");
     let cases: [(&[&str], &str); 8] = [
         (&["short"], "cut short"),
-        (&["newer"], "format 4, this Headwater reads format 3"),
+        (&["newer"], "format 5, this Headwater reads format 4"),
         (&["damaged"], "damaged"),
         (&["other"], "not a trace"),
         (&["empty"], "not a trace"),

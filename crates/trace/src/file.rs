@@ -19,6 +19,7 @@ mod names;
 mod order;
 mod outliers;
 mod packed;
+mod partners;
 mod runs;
 mod signatures;
 mod tables;
@@ -101,7 +102,7 @@ pub fn job_and_whose(name: &str) -> Option<(u64, Whose)> {
 }
 
 /// The version of the layout.
-pub const VERSION: u8 = 3;
+pub const VERSION: u8 = 4;
 
 /// Bytes of the magic, the version, the form and the checksum.
 const FIXED: usize = MAGIC.len() + 1 + 1 + 4;

@@ -290,7 +290,7 @@ fn each_error_says_what_is_wrong() {
     newer[MAGIC.len()] = VERSION + 1;
     assert_eq!(
         error(&newer),
-        "the trace has format 4, this Headwater reads format 3; use the one that wrote it"
+        "the trace has format 5, this Headwater reads format 4; use the one that wrote it"
     );
     assert_eq!(
         error(&bytes[..bytes.len() - 1]),

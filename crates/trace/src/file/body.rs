@@ -280,7 +280,7 @@ impl<'c, C: Coder> Body<'c, C> {
             let number = next.wrapping_add(self.coder.signed(Field::Number, 2, number)?);
             next = number.wrapping_add(1);
             let mut column = |given: Option<&Elastic>, key| {
-                let column = self.elastic(given, runs, 0, Kind::Plain, (u32::MAX, key));
+                let column = self.elastic(given, runs, 0, Kind::Plain, (u32::MAX, key), None);
                 column.map(|(elastic, _)| elastic)
             };
             let me = column(one.map(|(_, c)| &c.me), 2)?;
@@ -371,7 +371,7 @@ impl<'c, C: Coder> Body<'c, C> {
         let key = (u32::MAX, u32::from(is_loop));
         let trips = given.map(|node| &node.trips);
         let part = self.coder.part("trips");
-        let (trips, sets) = self.elastic(trips, runs, set, Kind::Plain, key)?;
+        let (trips, sets) = self.elastic(trips, runs, set, Kind::Plain, key, None)?;
         self.coder.part(part);
         if given.is_none()
             && trips
@@ -422,10 +422,19 @@ impl<'c, C: Coder> Body<'c, C> {
         } else {
             self.count(Field::Columns, 1, given.map_or(0, |e| e.values.len()))?
         };
-        let mut values = Vec::new();
-        for i in 0..columns {
+        let kind_of = |i: &u64| kinds.get(*i as usize).copied().unwrap_or(Kind::Plain);
+        let is_peer = |i: &u64| kind_of(i) == Kind::Peer;
+        // Peers come first: other values are often what the partner has.
+        let order = (0..columns).filter(is_peer);
+        let order = order.chain((0..columns).filter(|i| !is_peer(i)));
+        let mut values: Vec<(u64, Elastic)> = Vec::new();
+        for i in order {
             let one = given.and_then(|event| event.values.get(i as usize));
-            let kind = kinds.get(i as usize).copied().unwrap_or(Kind::Plain);
+            let kind = kind_of(&i);
+            // The nearest one; behind a value rather than before it, as where something is received.
+            let peers = values.iter().filter(|(at, _)| is_peer(at) && *at != i);
+            let peers = peers.min_by_key(|(at, _)| (at.abs_diff(i), std::cmp::Reverse(*at)));
+            let peers = peers.map(|(_, column)| column).filter(|_| !is_peer(&i));
             self.coder.part(match kind {
                 Kind::Plain => "values: plain",
                 Kind::Peer => "values: peers",
@@ -433,16 +442,18 @@ impl<'c, C: Coder> Body<'c, C> {
                 Kind::List => "values: lists",
                 Kind::Text => "values: texts",
             });
-            let (column, sets) = self.elastic(one, runs, set, kind, (function, i as u32))?;
+            let key = (function, i as u32);
+            let (column, sets) = self.elastic(one, runs, set, kind, key, peers)?;
             if let [one] = *sets {
                 set = one;
             }
-            values.push(column);
+            values.push((i, column));
         }
         self.coder.part(part);
+        values.sort_by_key(|(i, _)| *i);
         Ok(Event {
             signature,
-            values,
+            values: values.into_iter().map(|(_, column)| column).collect(),
             times: BTreeMap::new(),
         })
     }

@@ -3,6 +3,7 @@
 use super::Error;
 use super::body::{Body, DEEPEST, Identities};
 use super::codec::{Coder, Field};
+use super::partners::Partners;
 use super::tables::Planned;
 use crate::elastic::{Elastic, Form, Part};
 use crate::ranks::{Block, Ranks};
@@ -175,7 +176,7 @@ impl<C: Coder> Body<'_, C> {
     }
 
     /// A column: values of some ranks, and the numbers of the sets of ranks of its parts. `set` is probably the set of
-    /// all of them; `key` says which columns are alike.
+    /// all of them; `key` says which columns are alike, and `peers` whom the ranks call.
     pub(super) fn elastic(
         &mut self,
         given: Option<&Elastic>,
@@ -183,6 +184,7 @@ impl<C: Coder> Body<'_, C> {
         set: usize,
         kind: Kind,
         key: (u32, u32),
+        peers: Option<&Elastic>,
     ) -> Result<(Elastic, Vec<usize>), Error> {
         let expected = self.expected(runs, set);
         let ranks = self.sets.get(set).ok_or(Error::Malformed)?;
@@ -205,7 +207,8 @@ impl<C: Coder> Body<'_, C> {
                     weight_of_terms(part.values.terms()) + weight_of_ranks(&part.ranks)
                 };
                 let terms = parts.map(weight).sum();
-                self.tables.planned(elastic, ranks, expected, terms)
+                let partners = self.partners(peers, set);
+                (self.tables).planned(elastic, ranks, expected, terms, &partners)
             });
         let mode = match (constant, known) {
             _ if table.is_some() => mode::TABLE,
@@ -257,13 +260,23 @@ impl<C: Coder> Body<'_, C> {
             mode::TABLE if is_plain => {
                 let form = table.as_ref().map_or(Form::Absolute, Planned::form);
                 let form = self.form(form, kind)?;
+                let partners = self.partners(peers, set);
                 let ranks = self.sets.get(set).ok_or(Error::Malformed)?;
                 let of = (ranks, expected);
-                let column = (self.tables).column(self.coder, table.as_ref(), of, form)?;
+                let column =
+                    (self.tables).column(self.coder, table.as_ref(), of, form, &partners)?;
                 Ok((column, Vec::new()))
             }
             _ => Err(Error::Malformed),
         }
+    }
+
+    /// Whom the ranks of a set call, as a column of peers says.
+    fn partners(&self, peers: Option<&Elastic>, set: usize) -> Partners {
+        let both = peers.zip(self.sets.get(set));
+        both.map_or_else(Partners::default, |(peers, ranks)| {
+            Partners::of(peers, ranks, self.size)
+        })
     }
 
     fn form(&mut self, form: Form, kind: Kind) -> Result<Form, Error> {

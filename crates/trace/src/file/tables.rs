@@ -1,10 +1,12 @@
 //! Columns where ranks have values of their own: a table with a row for each rank. Values are often those of a
 //! neighbour in a grid of processes, of the step before, or of another column, so each is written as which of some
 //! predictions is right. The predictions follow from what was written before; a reader makes the same ones.
+//! What a rank receives is what its partner sent, so one of them is what the partner had.
 
 use super::Error;
 use super::codec::{Coder, Field};
 use super::packed::PackedCounter;
+use super::partners::Partners;
 use crate::elastic::{Elastic, Form, Part};
 use crate::ranks::Ranks;
 use crate::vector::{Term, Vector};
@@ -12,16 +14,17 @@ use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 
 /// The most values of a table, and the most values in a row of one.
-const MOST_CELLS: u64 = 1 << 16;
-const LONGEST_ROW: u64 = 256;
+pub(super) const MOST_CELLS: u64 = 1 << 16;
+pub(super) const LONGEST_ROW: u64 = 256;
 
 /// The most values of a column that are looked at to find its period.
 const MOST_VALUES: u64 = 1 << 22;
 
-/// How many tables are remembered.
-const REMEMBERED: usize = 12;
+/// How many tables are remembered. A step of a program has a few dozen, and its next one has the same.
+const REMEMBERED: usize = 48;
 
-/// Larger tables are not tried with several others.
+/// So many of the last tables are tried as the similar one, of larger tables the last alone.
+const TRIED: usize = 12;
 const TRIED_CELLS: usize = 1 << 12;
 
 /// So many different predictions are tried for a value, then so many values of before.
@@ -32,7 +35,7 @@ const RECENT: usize = 6;
 const BITS_PER_TERM: f64 = 6.0;
 
 /// Values by rank and position.
-#[derive(Clone)]
+#[derive(Clone, PartialEq)]
 pub(super) struct Table {
     width: usize,
     cells: Vec<i64>,
@@ -196,6 +199,7 @@ impl Tables {
         ranks: &Ranks,
         count: u64,
         terms: u64,
+        partners: &Partners,
     ) -> Option<Planned> {
         let table = table_of(elastic, ranks, count)?;
         let form = elastic.parts.first()?.form;
@@ -203,14 +207,21 @@ impl Tables {
         let like = self.0.iter().rev().zip(1..);
         let like = like.filter(|(other, _)| other.rows() == table.rows());
         let most = match table.cells.len() <= TRIED_CELLS {
-            true => REMEMBERED,
+            true => TRIED,
             false => 1,
         };
-        let similar = like.map(|(_, similar)| similar).take(most).chain([0]);
-        let plans = similar.map(|similar| {
+        let tried: Vec<usize> = match like.clone().find(|(other, _)| **other == table) {
+            Some((_, same)) => vec![same],
+            None => like
+                .map(|(_, similar)| similar)
+                .take(most)
+                .chain([0])
+                .collect(),
+        };
+        let plans = tried.into_iter().map(|similar| {
             let mut counter = PackedCounter::new();
             let others = self.similar(similar);
-            let written = Coding::new(table.width, table.rows(), others, stride)
+            let written = Coding::new(table.width, table.rows(), others, stride, partners)
                 .cells(&mut counter, Some(&table));
             (written.map_or(f64::MAX, |_| counter.bits()), similar)
         });
@@ -235,6 +246,7 @@ impl Tables {
         given: Option<&Planned>,
         (ranks, count): (&Ranks, u64),
         form: Form,
+        partners: &Partners,
     ) -> Result<Elastic, Error> {
         let width = given.map_or(0, |plan| plan.table.width as u64);
         let width = coder.number(Field::Table, 0, width)?;
@@ -259,6 +271,7 @@ impl Tables {
             rows as usize,
             self.similar(similar),
             stride as usize,
+            partners,
         );
         let table = coding.cells(coder, given.map(|plan| &plan.table))?;
         let made = column(&table, form, ranks, count).ok_or(Error::Malformed)?;
@@ -282,6 +295,7 @@ struct Coding<'a> {
     rows: usize,
     similar: Option<&'a Table>,
     stride: usize,
+    partners: &'a Partners,
     /// How good each prediction was lately.
     scores: [u32; PREDICTIONS],
     /// By place in the similar table: which value its value meant the last time, and the last difference.
@@ -295,14 +309,21 @@ struct Coding<'a> {
     hits: Vec<bool>,
 }
 
-/// Places in a similar table: rows up or down the grid, and positions from the same one or from the last one.
-const PLACES: usize = 10;
+/// Places in a similar table: rows up or down the grid, and positions from the same one or from the last one; and
+/// the partner's row.
+const PLACES: usize = 11;
 /// Predictions from the table itself.
-const OWN: usize = 11;
+const OWN: usize = 12;
 const PREDICTIONS: usize = OWN + PLACES;
 
 impl<'a> Coding<'a> {
-    fn new(width: usize, rows: usize, similar: Option<&'a Table>, stride: usize) -> Self {
+    fn new(
+        width: usize,
+        rows: usize,
+        similar: Option<&'a Table>,
+        stride: usize,
+        partners: &'a Partners,
+    ) -> Self {
         Self {
             table: Table {
                 width,
@@ -311,6 +332,7 @@ impl<'a> Coding<'a> {
             rows,
             similar,
             stride,
+            partners,
             scores: [512; PREDICTIONS],
             meanings: Default::default(),
             differences: [0; PLACES],
@@ -416,6 +438,7 @@ impl<'a> Coding<'a> {
             similar.at(before(1), position),
             similar.at(next(self.stride), position),
             similar.at(before(self.stride), position),
+            (self.partners.at(row, position)).and_then(|row| similar.at(row, position)),
         ]
     }
 
@@ -451,6 +474,7 @@ impl<'a> Coding<'a> {
             left(1),
             more(left(1), left(1), left(2)),
             up(stride, position).map(|value| value.wrapping_add(self.steps[1])),
+            (self.partners.at(row, position)).and_then(|row| table.at(row, position)),
         ];
         all[..OWN].copy_from_slice(&own);
         let places = all[OWN..].iter_mut().zip(others).zip(0..);
@@ -492,5 +516,48 @@ impl<'a> Coding<'a> {
                 self.steps = [step, self.steps[0]];
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What a table takes.
+    fn bits(table: &Table, similar: Option<&Table>, partners: &Partners) -> f64 {
+        let mut counter = PackedCounter::new();
+        let coding = Coding::new(table.width, table.rows(), similar, 1, partners);
+        coding.cells(&mut counter, Some(table)).unwrap();
+        counter.bits()
+    }
+
+    #[test]
+    fn what_the_partner_sent_is_what_is_received() {
+        const ROWS: usize = 64;
+        let random = |i: usize| (i * i * 7919 + 13) as i64 * 104_729 % 9973;
+        let sent = Table {
+            width: 2,
+            cells: (0..2 * ROWS).map(random).collect(),
+        };
+        // Each rank receives from one that is 27 ranks further.
+        let from = |row: usize| (row + 27) % ROWS;
+        let cells = (0..ROWS).flat_map(|row| [0, 1].map(|at| sent.at(from(row), at).unwrap()));
+        let received = Table {
+            width: 2,
+            cells: cells.collect(),
+        };
+        let mut ranks = Ranks::one(0);
+        (1..ROWS as u32).for_each(|rank| ranks.add_last(rank));
+        let peers = Part {
+            values: Vector::repeated(27, 10),
+            form: Form::Relative,
+            ranks: ranks.clone(),
+        };
+        let peers = Elastic { parts: vec![peers] };
+        let partners = Partners::of(&peers, &ranks, ROWS as u32);
+        assert_eq!(partners.at(60, 1), Some(23));
+        let alone = bits(&received, Some(&sent), &Partners::default());
+        let with_partners = bits(&received, Some(&sent), &partners);
+        assert!(with_partners * 10.0 < alone, "{with_partners} of {alone}");
     }
 }
