@@ -8,6 +8,7 @@ mod process;
 mod serial;
 mod short;
 mod small;
+mod two_loops;
 
 use headwater_diagnosis::{Options, diagnose, impossible};
 use headwater_model::diagnosis::{CauseClass, Diagnosis};

@@ -6,6 +6,7 @@
 use crate::find::candidate::{Candidate, OfThreads, Price, ThreadStep};
 use crate::find::finder::{Does, Finder};
 use crate::find::proposal::{Loss, Proposal};
+use crate::find::threads::divided::{Divided, UnevenLoop, uneven_loops};
 use crate::measure::inclusive::Inclusive;
 use crate::measure::scale::Scale;
 use crate::measure::stretch::Stretch;
@@ -14,7 +15,7 @@ use headwater_dataflow::numbers::stats;
 use headwater_graph::{Pag, TopDown, VertexIx};
 use headwater_model::diagnosis::{CauseClass, Clock, ThreadTimes};
 use headwater_model::words;
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 
 /// A rank (or thread) is concerned if it has this part of the largest loss (or excess).
 pub const CONCERNED: f64 = 0.5;
@@ -39,78 +40,180 @@ pub const FINDER: Finder = Finder {
     does: Does::Proposes(|l| propose(l.pag, l.last, l.teams, l.least)),
 };
 
-/// Teams whose threads have uneven work.
+/// Teams whose threads have uneven work. If several of a team's loops are uneven, each is a cause of its own.
 fn propose(pag: &Pag, scale: &Scale, teams: &Teams, least: f64) -> Vec<Proposal> {
     let callers = callers_wait(scale);
     let of_team = |team: &Team| {
         let losses = team.losses(Stretch::imbalance);
         let whole: f64 = losses.iter().sum();
         if whole <= 0.0 || whole < least {
-            return None;
+            return Vec::new();
         }
         let (ranks, worst) = concerned(&losses);
-        let errors = team.losses(Stretch::imbalance_error);
-        let (times, excess) = times(team, worst);
-        let late: Vec<u32> = picked(&times, &excess, &times.threads);
-        let beside: Vec<f64> = times
-            .threads
-            .iter()
-            .zip(&times.seconds)
-            .filter(|(thread, _)| !late.contains(thread))
-            .map(|(_, seconds)| *seconds)
-            .collect();
-        let own: Vec<f64> = picked(&times, &excess, &times.seconds);
+        let divided = Divided::new(pag, scale, team);
+        let loops = uneven_loops(pag, scale, team, &divided, (whole, least));
+        let uneven = match loops.is_empty() {
+            true => vec![all_of_it(
+                pag,
+                scale,
+                team,
+                &divided,
+                (losses, ranks, worst),
+            )],
+            false => {
+                let part = |of: &UnevenLoop| one_loop(pag, scale, team, &divided, of, &losses);
+                loops.iter().map(part).collect()
+            }
+        };
+        let proposal = |of: Uneven| of.proposal(scale, team, &callers);
+        uneven.into_iter().map(proposal).collect()
+    };
+    teams.teams.iter().flat_map(of_team).collect()
+}
+
+/// Uneven work of a team: all of it, or that of one of its loops.
+struct Uneven {
+    /// The place, first, and then the same place on other call paths.
+    places: Vec<VertexIx>,
+    /// By rank.
+    losses: Vec<f64>,
+    ranks: Vec<u32>,
+    worst: u32,
+    /// Computation of the worst rank's threads; the late ones are concerned.
+    times: ThreadTimes,
+    /// The loop in which that is, if it is not all that the team computes, and what the team's loops lose in all.
+    of_loop: Option<(VertexIx, f64)>,
+    error: f64,
+}
+
+/// All uneven work of a team.
+fn all_of_it(
+    pag: &Pag,
+    scale: &Scale,
+    team: &Team,
+    divided: &Divided,
+    (losses, ranks, worst): (Vec<f64>, Vec<u32>, u32),
+) -> Uneven {
+    let (times, excess) = times(team, worst);
+    let errors = team.losses(Stretch::imbalance_error);
+    let late = late_in_team(team);
+    let places = place(pag, scale, divided, scale.ways(team.vertex), &late);
+    Uneven {
+        places: places.unwrap_or_else(|| vec![team.vertex]),
+        losses,
+        ranks,
+        worst,
+        times: ThreadTimes {
+            concerned: picked(&times, &excess, &times.threads),
+            ..times
+        },
+        of_loop: None,
+        error: errors.get(worst as usize).copied().unwrap_or(0.0),
+    }
+}
+
+/// The uneven work of one loop, which is its part of the team's.
+fn one_loop(
+    pag: &Pag,
+    scale: &Scale,
+    team: &Team,
+    divided: &Divided,
+    of: &UnevenLoop,
+    losses: &[f64],
+) -> Uneven {
+    let whole = losses.iter().sum();
+    let part = |losses: &[f64]| losses.iter().zip(&of.shares).map(|(l, s)| l * s).collect();
+    let losses: Vec<f64> = part(losses);
+    let errors: Vec<f64> = part(&team.losses(Stretch::imbalance_error));
+    let (ranks, worst) = concerned(&losses);
+    let of_worst = |of: &[f64]| of.get(worst as usize).copied().unwrap_or(0.0);
+    let names = team.positions(worst).names;
+    let late = of.late(worst, CONCERNED);
+    let is_late = late_in_loop(team, of);
+    let places = place(pag, scale, divided, &of.vertices, &is_late);
+    let seconds = of.seconds.get(worst as usize).cloned();
+    Uneven {
+        places: places.unwrap_or_else(|| of.vertices.clone()),
+        error: of_worst(&errors).hypot(of_worst(&of.errors(scale.period))),
+        losses,
+        ranks,
+        worst,
+        times: ThreadTimes {
+            rank: worst,
+            concerned: late.iter().filter_map(|i| names.get(*i)).copied().collect(),
+            threads: names,
+            seconds: seconds.unwrap_or_default(),
+        },
+        of_loop: of.vertices.first().map(|v| (*v, whole)),
+    }
+}
+
+impl Uneven {
+    fn proposal(self, scale: &Scale, team: &Team, callers: &FxHashMap<VertexIx, f64>) -> Proposal {
+        let mut places = self.places;
+        let vertex = match places.is_empty() {
+            true => team.vertex,
+            false => places.remove(0),
+        };
+        let late = &self.times.concerned;
+        let (own, beside): (Vec<_>, Vec<_>) = (self.times.threads.iter())
+            .zip(&self.times.seconds)
+            .partition(|(thread, _)| late.contains(thread));
+        let mean = |of: &[(&u32, &f64)]| {
+            let seconds: Vec<f64> = of.iter().map(|(_, seconds)| **seconds).collect();
+            words::seconds(stats::mean(&seconds))
+        };
         // From one barrier to the next, each of them may have been the slowest.
         let others = match beside.is_empty() {
             true => "on average, each the slowest between some of its barriers".to_string(),
             false => format!(
-                "in this team, the others {} on average",
-                words::seconds(stats::mean(&beside))
+                "in this {}, the others {} on average",
+                self.of_loop.map_or("team", |_| "loop"),
+                mean(&beside)
             ),
         };
-        let evidence = vec![
+        let mut evidence = vec![
             format!(
                 "{}{} computed {} {others}",
-                scale.subject().on(worst),
-                threads(&late),
-                words::seconds(stats::mean(&own)),
+                scale.subject().on(self.worst),
+                threads(late),
+                mean(&own),
             ),
             format!(
                 "the slowest thread beyond the mean of its team, each time added up: {}",
                 scale.subject().together(
-                    worst,
-                    losses.get(worst as usize).copied().unwrap_or(0.0),
-                    whole
+                    self.worst,
+                    self.losses.get(self.worst as usize).copied().unwrap_or(0.0),
+                    self.losses.iter().sum(),
                 ),
             ),
         ];
-        let waiting: Vec<u32> = times
-            .threads
-            .iter()
-            .copied()
-            .filter(|t| !late.contains(t))
-            .collect();
-        let waits = if ranks.len() == 1 { "waits" } else { "wait" };
+        if let Some((_, whole)) = self.of_loop {
+            evidence.push(format!(
+                "several loops of the team are uneven and take {} in all; samples say how much is this loop's",
+                words::seconds(whole),
+            ));
+        }
+        let waiting: Vec<u32> = beside.iter().map(|(thread, _)| **thread).collect();
+        let waits = if self.ranks.len() == 1 {
+            "waits"
+        } else {
+            "wait"
+        };
         let wait = ThreadStep {
             what: match waiting.is_empty() {
                 true => format!("{waits} in each thread for the slowest"),
-                false => format!("{waits} in {} for {}", threads(&waiting), threads(&late)),
+                false => format!("{waits} in {} for {}", threads(&waiting), threads(late)),
             },
-            vertex: waits_at(scale, team, &callers),
-            seconds: stats::mean_of(&losses, &ranks),
+            vertex: waits_at(scale, team, callers, self.of_loop.map(|of| of.0)),
+            seconds: stats::mean_of(&self.losses, &self.ranks),
             clock: Clock::Cpu,
         };
-        let mut places = place(pag, scale, team);
-        let vertex = if places.is_empty() {
-            team.vertex
-        } else {
-            places.remove(0)
-        };
-        Some(Proposal {
+        Proposal {
             candidate: Candidate {
                 class: CauseClass::ThreadImbalance,
                 vertex,
-                ranks,
+                ranks: self.ranks,
                 cost: 0.0,
                 gain: 0.0,
                 after: Vec::new(),
@@ -118,12 +221,9 @@ fn propose(pag: &Pag, scale: &Scale, teams: &Teams, least: f64) -> Vec<Proposal>
                 twins: places,
                 in_turn: false,
                 price: Price::default(),
-                error: errors.get(worst as usize).copied().unwrap_or(0.0),
+                error: self.error,
                 team: Some(OfThreads {
-                    times: ThreadTimes {
-                        concerned: late,
-                        ..times
-                    },
+                    times: self.times,
                     around: team.around,
                     on_top: 0.0,
                     waits: vec![wait],
@@ -134,11 +234,10 @@ fn propose(pag: &Pag, scale: &Scale, teams: &Teams, least: f64) -> Vec<Proposal>
                 around: team.around,
                 asleep: !team.joined,
                 on_top: false,
-                by_rank: losses,
+                by_rank: self.losses,
             }],
-        })
-    };
-    teams.teams.iter().filter_map(of_team).collect()
+        }
+    }
 }
 
 /// `thread 1`, `threads 0-2`.
@@ -191,9 +290,14 @@ fn callers_wait(scale: &Scale) -> FxHashMap<VertexIx, f64> {
     at
 }
 
-/// Where the team waits longest for its last thread: at a barrier, or at its end; or where the rank's own thread waits
-/// for the team.
-fn waits_at(scale: &Scale, team: &Team, callers: &FxHashMap<VertexIx, f64>) -> VertexIx {
+/// Where the team waits for its last thread: at a barrier, or at its end; or where the rank's own thread waits for the
+/// team. It is the first such place behind `of_loop`, or the one with the longest waits.
+fn waits_at(
+    scale: &Scale,
+    team: &Team,
+    callers: &FxHashMap<VertexIx, f64>,
+    of_loop: Option<VertexIx>,
+) -> VertexIx {
     let mut at: FxHashMap<VertexIx, f64> = FxHashMap::default();
     if !team.joined {
         at.clone_from(callers);
@@ -201,66 +305,61 @@ fn waits_at(scale: &Scale, team: &Team, callers: &FxHashMap<VertexIx, f64>) -> V
     for t in scale.team_rows(team.vertex) {
         *at.entry(t.to).or_default() += t.wait;
     }
-    let longest = at.into_iter().reduce(|a, b| {
-        let longer = b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)).is_gt();
-        if longer { b } else { a }
-    });
-    longest.map_or(team.vertex, |a| a.0)
+    // Vertices are in the order of the program, and a team's end is the call that begins it.
+    let behind = of_loop.and_then(|of| at.keys().copied().filter(|v| *v > of).min());
+    let end = of_loop.and_then(|_| at.contains_key(&team.vertex).then_some(team.vertex));
+    let longest = || {
+        let longer =
+            |a: &(&VertexIx, &f64), b: &(&VertexIx, &f64)| a.1.total_cmp(b.1).then(b.0.cmp(a.0));
+        at.iter().max_by(longer).map(|longest| *longest.0)
+    };
+    behind.or(end).or_else(longest).unwrap_or(team.vertex)
 }
 
-/// The loop to divide otherwise, if all threads work at `v`: late threads have more or longer iterations of it, and what
-/// these call is no cause. It is the innermost loop of the function that has the outermost loop around `v` in which the
-/// team does not come together; `v` if there is none.
-fn divided(pag: &Pag, scale: &Scale, team: &Team, v: VertexIx) -> VertexIx {
-    let ends = scale.meets(team.vertex).into_iter();
-    // Barriers that are not OpenMP's are waits of threads for each other.
-    let waits = scale.view().parallel.threads.iter();
-    let waits = waits.filter(|e| !e.kind.is_lock()).map(|e| e.at);
-    let begins = |v: VertexIx| scale.ways(team.vertex).contains(&v);
-    let ends: FxHashSet<VertexIx> = ends.chain(waits).filter(|to| !begins(*to)).collect();
-    let mut path: Vec<VertexIx> = pag.top.ancestors(v).collect();
-    // Loops around the call that begins the team divide no work between its threads.
-    let Some(begin) = path.iter().position(|v| begins(*v)) else {
-        return v;
-    };
-    path.truncate(begin);
-    let is_divided = |v: &VertexIx| {
-        pag.top.get(*v).kind.is_loop() && !ends.iter().any(|end| pag.top.contains(*v, *end))
-    };
-    let Some(outermost) = path.iter().rposition(is_divided) else {
-        return v;
-    };
-    let own = path.iter().take(outermost + 1).rev();
-    let own = own.take_while(|v| !pag.top.get(**v).kind.is_call());
-    let innermost = own.filter(|v| is_divided(v)).last();
-    innermost.copied().unwrap_or(v)
+/// Whether each thread of a team is late, by rank and number.
+type IsLate = FxHashMap<(u32, u16), bool>;
+
+/// Threads that compute beyond the mean of their team in some of its stretches.
+fn late_in_team(team: &Team) -> IsLate {
+    let mut is_late = IsLate::default();
+    for s in &team.stretches {
+        let late = s.late();
+        let mean = s.mean();
+        for (i, share) in s.shares.iter().enumerate() {
+            let is_late = is_late.entry((s.rank, share.thread)).or_default();
+            *is_late |= late.contains(&i) && share.busy > mean;
+        }
+    }
+    is_late
+}
+
+/// Threads that compute beyond the mean of their team in one loop.
+fn late_in_loop(team: &Team, of: &UnevenLoop) -> IsLate {
+    let mut is_late = IsLate::default();
+    for s in &team.stretches {
+        let late = of.late(s.rank, 0.0);
+        let threads = s.shares.iter().enumerate();
+        is_late.extend(threads.map(|(i, t)| ((s.rank, t.thread), late.contains(&i))));
+    }
+    is_late
 }
 
 /// The loop in which late threads spend more time than the others of their team, first, and then the same loop on other
-/// call paths.
-fn place(pag: &Pag, scale: &Scale, team: &Team) -> Vec<VertexIx> {
-    // Excess of each thread over the mean of its team.
-    let mut excess: FxHashMap<(u32, u16), f64> = FxHashMap::default();
-    for s in &team.stretches {
-        let late = s.late();
-        let mean = s.shares.iter().map(|t| t.busy).sum::<f64>() / s.shares.len().max(1) as f64;
-        for (i, share) in s.shares.iter().enumerate() {
-            let sum = excess.entry((s.rank, share.thread)).or_default();
-            *sum += if late.contains(&i) {
-                share.busy - mean
-            } else {
-                0.0
-            };
-        }
-    }
-    let is_late = |rank, thread| excess.get(&(rank, thread)).map(|e| *e > 0.0);
-    let late = excess.values().filter(|e| **e > 0.0).count().max(1) as f64;
-    let others = (excess.len() as f64 - late).max(1.0);
+/// call paths. It is inside one of `starts`, or anywhere; `None` if no thread that is late was seen.
+fn place(
+    pag: &Pag,
+    scale: &Scale,
+    divided: &Divided,
+    starts: &[VertexIx],
+    is_late: &IsLate,
+) -> Option<Vec<VertexIx>> {
+    let late = is_late.values().filter(|l| **l).count().max(1) as f64;
+    let others = (is_late.len() as f64 - late).max(1.0);
     let inside = |ways: &[VertexIx]| {
         let here = ways.iter().flat_map(|w| pag.inside(*w));
         let here = here.flat_map(|v| scale.view().threads.times_in(v));
         let entries = here.filter_map(|t| {
-            let column = usize::from(!is_late(t.rank, t.thread)?);
+            let column = usize::from(!is_late.get(&(t.rank, t.thread))?);
             let of = if column == 0 { late } else { others };
             Some((t.vertex, column, t.cpu / of))
         });
@@ -268,29 +367,20 @@ fn place(pag: &Pag, scale: &Scale, team: &Team) -> Vec<VertexIx> {
         (entries.iter().any(|e| e.1 == 0)).then(|| Inclusive::of_columns(pag, 2, entries))
     };
     // Call paths of threads whose maker is unknown do not begin at the team.
-    let ways = scale.ways(team.vertex);
-    let start = ways.iter().copied();
+    let start = starts.iter().copied();
     let start = start.reduce(|a, b| pag.top.common_ancestor(a, b));
     let start = start.unwrap_or(TopDown::ROOT);
-    let found = [(start, ways), (TopDown::ROOT, &[TopDown::ROOT])].into_iter();
-    let found = found
+    let found = [(start, starts), (TopDown::ROOT, &[TopDown::ROOT])].into_iter();
+    let (start, times) = found
         .filter_map(|(v, ways)| Some((v, inside(ways)?)))
-        .next();
-    let Some((start, times)) = found else {
-        return vec![team.vertex];
-    };
+        .next()?;
     let beyond = |row: &[f64]| row[0] - row[1];
     let known = times.row(start).is_some_and(|row| beyond(row) > 0.0);
     let vertex = times.descend(pag, start, |row| if known { beyond(row) } else { row[0] });
     let share = |row: &[f64]| row[1] >= BOTH * row[0];
-    let vertex = if times.row(vertex).is_some_and(share) {
-        divided(pag, scale, team, vertex)
-    } else {
-        vertex
+    let vertex = match times.row(vertex).is_some_and(share) {
+        true => divided.to_mend(vertex),
+        false => vertex,
     };
-    if vertex == TopDown::ROOT {
-        vec![team.vertex]
-    } else {
-        times.same_place(pag, vertex, |row| row[0] + row[1])
-    }
+    (vertex != TopDown::ROOT).then(|| times.same_place(pag, vertex, |row| row[0] + row[1]))
 }
