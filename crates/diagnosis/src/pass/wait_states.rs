@@ -8,6 +8,7 @@
 //! | late broadcast, early reduce, early scan | until the root, the first sender or the lower ranks came |
 //! | wait at window | until another rank opened or ended its access to a window, or released its lock |
 //! | wait at OpenMP barrier | until the last thread of the team came to a barrier, or to the end of the region |
+//! | wait at barrier of threads | until the last of the threads that the program made came to `pthread_barrier_wait` |
 //! | lock contention | until a holder let a lock go |
 //! | wait for a thread | at joins, conditions, semaphores, tasks and ordered loops |
 //!
@@ -92,7 +93,10 @@ fn state_of_kind(kind: usize, function: &str) -> Option<&'static str> {
         });
     }
     if is(EdgeKind::Barrier) {
-        return Some("wait at OpenMP barrier");
+        return Some(match function {
+            "pthread_barrier_wait" => "wait at barrier of threads",
+            _ => "wait at OpenMP barrier",
+        });
     }
     let locks = [
         EdgeKind::Mutex,

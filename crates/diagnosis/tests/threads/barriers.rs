@@ -1,6 +1,6 @@
 //! Which thread of a team the others wait for at its barriers and at its end.
 
-use super::hybrid::{Hybrid, REGION, run, structure};
+use super::hybrid::{CREATE, Hybrid, REGION, run, structure};
 use super::{of_run, reported};
 use headwater_dataflow::Recorded;
 use headwater_diagnosis::Options;
@@ -38,6 +38,38 @@ fn who_waits_for_the_others_of_a_team_waits_at_an_openmp_barrier() {
     // Threads that the program makes itself end, and who joins them waits.
     let reported = wait_states(Hybrid { joined: true, ..of });
     assert_eq!(reported[..], [("wait for a thread".into(), 6.0.into())]);
+}
+
+/// Threads that the program makes itself may meet at barriers; at their end they wait for nobody.
+#[test]
+fn threads_that_a_program_makes_wait_at_its_barriers() {
+    let mut made = run(
+        1,
+        &Hybrid {
+            busy: |_, t| if t == 1 { 1.5 } else { 0.5 },
+            joined: true,
+            ..Default::default()
+        },
+    );
+    let barrier = CtxId(made.contexts.len() as u32);
+    made.contexts.push(Context {
+        parent: CREATE,
+        module: 0,
+        offset: 0x1501,
+        exact: false,
+    });
+    let (wait, busy) = (1_000_000_000, 0);
+    made.teams.iter_mut().for_each(|t| {
+        t.to = barrier;
+        t.wait_ns = if t.thread == 1 { busy } else { wait };
+    });
+    let rows = barriers(made);
+    let expected = [
+        Item::from("pthread_barrier_wait"),
+        "pthread_barrier_wait".into(),
+        1.0.into(),
+    ];
+    assert!(rows.contains(&expected), "{rows:?}");
 }
 
 /// What a run's teams wait in, what the last thread did, and the seconds.

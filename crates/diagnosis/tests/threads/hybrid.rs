@@ -99,7 +99,7 @@ const CONTEXTS: [(CtxId, u32, u64, bool); 19] = [
 
 /// The structure: `main` (1-99) with a time loop around the calls of the team and the serial loop (20-25), and `work`
 /// (100-150) with its kernel (110-115), a loop that locks (120-125, held in 123), one that allocates (130-135) and
-/// another lock (140, held in 141). The kernel calls `cell` (300-310), which has a loop (302-305).
+/// another lock (140, held in 141) and a barrier (145). The kernel calls `cell` (300-310), which has a loop (302-305).
 pub fn structure() -> Structures {
     let vertex = |kind, parent, name: Option<u32>, first, last, address| Vertex {
         kind,
@@ -155,6 +155,7 @@ pub fn structure() -> Structures {
             vertex(Loop, Some(2), None, 123, 123, 0x12d0),
             vertex(LockCall, Some(2), Some(8), 124, 124, 0x12e0),
             vertex(VertexKind::Call, Some(1), Some(10), 112, 112, 0x1150),
+            vertex(ExternalCall, Some(0), Some(11), 145, 145, 0x1500),
         ],
         owners: vec![
             (0x1100, 0x1150, 1),
@@ -171,6 +172,7 @@ pub fn structure() -> Structures {
             (0x1400, 0x1410, 8),
             (0x1410, 0x1420, 9),
             (0x1420, 0x1430, 10),
+            (0x1500, 0x1510, 14),
         ],
     };
     let step = Function {
@@ -205,6 +207,7 @@ pub fn structure() -> Structures {
         "pthread_mutex_unlock",
         "step",
         "cell",
+        "pthread_barrier_wait",
     ];
     let structure = ModuleStructure {
         path: "/home/u/app".into(),

@@ -4,7 +4,7 @@
 //! computation that follows it to the next call. Calls are in the order of the program. Computation comes before the
 //! call that mostly follows it, wherever the compiler put its code: it causes the delays at that call, also where a
 //! loop goes back in between. Flows are joined by messages, by collectives (from the root, or from the rank that was
-//! last, to the ranks that waited for it), by the begin of teams, by OpenMP barriers and ends of parallel regions (from
+//! last, to the ranks that waited for it), by the begin of teams, by barriers of threads and ends of parallel regions (from
 //! the thread that was last), and by locks that one thread passes on to another. Edges point in the direction of time:
 //! from what happens first, or from the end that lets the other one go on.
 //!
@@ -19,7 +19,7 @@
 //! missing.
 //!
 //! Tables beside the graph: `ranks`; `unheld`, which has waiting without a known rank or thread that was waited for,
-//! and waiting of an OpenMP team's threads where the last one is not always the same, by `vertex`, with `kind`,
+//! and waiting of a team's threads where the last one is not always the same, by `vertex`, with `kind`,
 //! `collective`, `wait` and `count` as edges have them; and `places`, the vertices of the top-down view with `type`,
 //! `name`, `file`, `first_line` and `parent`, which show the call path to a `vertex`.
 

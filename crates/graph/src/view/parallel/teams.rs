@@ -1,4 +1,4 @@
-//! Which thread of an OpenMP team the others waited for.
+//! Which thread of a team the others waited for, at OpenMP's barriers and at those of threads that the program made.
 //!
 //! The threads of a team come together at the end of each stretch of their work. A run has the sum of what each thread
 //! waited there. The thread with the smallest sum was last on balance, over all repetitions, and another thread was earlier
@@ -55,12 +55,10 @@ impl Builder<'_> {
                 continue;
             };
             let maker = self.pag.place(team).name;
-            if ["pthread_", "thrd_"].iter().any(|p| maker.starts_with(p)) {
-                continue;
-            }
+            let is_own = ["pthread_", "thrd_"].iter().any(|p| maker.starts_with(p));
             // A thread may come to several calls of a barrier.
             let mut stretches: BTreeMap<_, BTreeMap<u16, Arrival>> = BTreeMap::new();
-            for t in rows {
+            for t in rows.iter().filter(|t| !is_own || t.to != team) {
                 let ends = (self.pag.barrier(t.from), self.pag.barrier(t.to));
                 let own = stretches.entry(ends).or_default();
                 let sum = own.entry(t.thread).or_insert(Arrival {
