@@ -20,6 +20,7 @@ mod columns;
 mod computation;
 mod dependences;
 mod embed;
+mod futex;
 mod keys;
 mod lifetime;
 mod mapping;

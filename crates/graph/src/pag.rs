@@ -93,7 +93,8 @@ impl Pag {
             .zip(mapped)
             .zip(workers)
             .map(|((run, mapped), workers)| {
-                let view = view(run, &workers, mapped, &top);
+                let mut view = view(run, &workers, mapped, &top);
+                crate::futex::name(&top, &structures, &mut view.parallel.threads);
                 run.samples = Vec::new();
                 view
             })

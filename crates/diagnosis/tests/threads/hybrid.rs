@@ -101,6 +101,11 @@ const CONTEXTS: [(CtxId, u32, u64, bool); 19] = [
 /// (100-150) with its kernel (110-115), a loop that locks (120-125, held in 123), one that allocates (130-135) and
 /// another lock (140, held in 141) and a barrier (145). The kernel calls `cell` (300-310), which has a loop (302-305).
 pub fn structure() -> Structures {
+    named("pthread_mutex_lock", module())
+}
+
+/// The same of another module, with another name of what takes the lock.
+pub fn named(lock: &str, module: Module) -> Structures {
     let vertex = |kind, parent, name: Option<u32>, first, last, address| Vertex {
         kind,
         parent,
@@ -202,7 +207,7 @@ pub fn structure() -> Structures {
         "GOMP_parallel",
         "pthread_create",
         "pthread_join",
-        "pthread_mutex_lock",
+        lock,
         "malloc",
         "pthread_mutex_unlock",
         "step",
@@ -221,10 +226,10 @@ pub fn structure() -> Structures {
         strings: strings.map(String::from).to_vec(),
         ..Default::default()
     };
-    Structures::new([(module(), structure)])
+    Structures::new([(module, structure)])
 }
 
-fn module() -> Module {
+pub fn module() -> Module {
     Module {
         path: "/home/u/app".into(),
         build_id: "ab".into(),

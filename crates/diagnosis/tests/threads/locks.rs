@@ -5,7 +5,7 @@ use super::{diagnosis, from, of_run, reported};
 use headwater_dataflow::Recorded;
 use headwater_graph::view::Cell;
 use headwater_model::diagnosis::CauseClass::*;
-use headwater_model::run::{Context, CtxId, Run, Sample, WaitKind};
+use headwater_model::run::{Context, CtxId, Module, Run, Sample, WaitKind};
 
 #[test]
 fn waiting_for_a_lock_is_priced_by_what_it_lengthens() {
@@ -323,5 +323,53 @@ fn who_held_a_lock_is_where_its_thread_was_seen() {
     for e in edges {
         let (src, dst) = (view.graph.sources()[e], view.graph.targets()[e]);
         assert_eq!(place(src), place(dst));
+    }
+}
+
+/// Libraries build more than locks on the kernel's lock, and the functions around the call say what.
+#[test]
+fn what_a_wait_in_the_kernels_lock_was_for() {
+    let of = Hybrid {
+        locked: |_, _| 0.5,
+        ..Default::default()
+    };
+    let state = |function: &str, library: &str| {
+        let mut made = run(1, &of);
+        made.waits.iter_mut().for_each(|w| w.kind = WaitKind::Futex);
+        let module = Module {
+            path: format!("/lib/{library}"),
+            ..module()
+        };
+        made.modules[0] = module.clone();
+        let runs = Recorded::join(vec![made], named(function, module)).expect("a whole run");
+        let view = runs[0].parallel();
+        let kinds = view.edges.get("kind").expect("kinds");
+        let mut kinds = (0..view.edges.len()).filter_map(|e| kinds.text(e));
+        let is_wait = |kind: &&str| ["futex", "condition", "tasks"].contains(kind);
+        kinds.find(is_wait).map(String::from)
+    };
+    for (function, library, kind) in [
+        ("syscall", "libapp.so", "futex"),
+        (
+            "<std::sys::sync::mutex::futex::Mutex>::lock_contended",
+            "app",
+            "futex",
+        ),
+        (
+            "<std::sys::sync::rwlock::futex::RwLock>::read_contended",
+            "app",
+            "futex",
+        ),
+        (
+            "<std::sys::sync::condvar::futex::Condvar>::wait",
+            "app",
+            "condition",
+        ),
+        ("<std::thread::thread::Thread>::park", "app", "condition"),
+        ("syscall", "libtbb.so.12", "tasks"),
+        ("tbb::detail::r1::wait_on_address", "libtbb.so.12", "futex"),
+    ] {
+        let found = state(function, library);
+        assert_eq!(found.as_deref(), Some(kind), "{function} of {library}");
     }
 }
