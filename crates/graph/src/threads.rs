@@ -138,9 +138,51 @@ pub(crate) fn stretches(run: &Run, of: impl Fn(CtxId) -> Option<VertexIx>) -> Ve
             })
         })
         .collect();
+    teams.extend(unended(run, &of));
     teams.sort_by_key(|t| (t.team, t.rank, t.from, t.to, t.thread));
     teams
 }
+
+/// The lives of threads that were still there when the run ended, as those of a pool are: they left no team. Threads that
+/// slept nearly all the time are left out: libraries have such threads, and they do none of the program's work. Of their
+/// sleep, only waits for other threads are known to be none.
+fn unended(run: &Run, of: &impl Fn(CtxId) -> Option<VertexIx>) -> Vec<TeamStretch> {
+    let ended: FxHashSet<(u32, u16)> = run.teams.iter().map(|t| (t.rank, t.thread)).collect();
+    let mut locked: FxHashMap<(u32, u16), u64> = FxHashMap::default();
+    for w in &run.waits {
+        let sum = locked.entry((w.rank, w.thread)).or_default();
+        *sum = sum.saturating_add(w.wait_ns);
+    }
+    let works = |t: &&ThreadInfo| {
+        t.rank < run.header.ranks
+            && !ended.contains(&(t.rank, t.thread))
+            && t.cpu_ns as f64 >= WORKS * t.wall_ns as f64
+    };
+    let lives = run.threads.iter().filter(works).filter_map(|t| {
+        let team = of(t.made_by)?;
+        let locked = locked.get(&(t.rank, t.thread)).copied().unwrap_or(0);
+        let off = t.wall_ns.saturating_sub(t.cpu_ns).saturating_sub(t.runq_ns);
+        let locked = locked.min(off) as f64 * NANO;
+        Some(TeamStretch {
+            rank: t.rank,
+            thread: t.thread,
+            team,
+            from: team,
+            to: team,
+            count: 1,
+            wall: t.wall_ns as f64 * NANO,
+            cpu: t.cpu_ns as f64 * NANO,
+            runq: t.runq_ns as f64 * NANO,
+            blocked: locked,
+            locked,
+            wait: 0.0,
+        })
+    });
+    lives.collect()
+}
+
+/// A thread of a pool computes for at least this part of its life.
+const WORKS: f64 = 0.1;
 
 /// The waits between threads of `run`; `of` returns the vertex of a context.
 pub(crate) fn edges(run: &Run, of: impl Fn(CtxId) -> Option<VertexIx>) -> Vec<ThreadEdge> {

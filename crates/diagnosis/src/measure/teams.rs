@@ -11,7 +11,7 @@ use crate::measure::scale::Scale;
 use crate::measure::stretch::{Share, Stretch};
 use headwater_graph::{Pag, RankRow, RankRows, TeamStretch, TopDown, VertexIx, sum_rows};
 use headwater_model::run::ThreadInfo;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// A vertex around a team contains it if the ranks' computation there is at least this share of the team's losses;
 /// sampling and rounding leave a little out.
@@ -20,6 +20,9 @@ const MOST: f64 = 0.9;
 /// Threads made by one call are a team if the slowest of them has this share of the life of all: threads that follow
 /// one another are not a team.
 const TOGETHER: f64 = 0.5;
+
+/// A rank's own thread is one of a pool if it computes this part of the mean of the others in their places.
+const BESIDE: f64 = 0.1;
 
 /// A team at one scale, all ranks.
 #[derive(Clone, Debug)]
@@ -92,6 +95,59 @@ impl Team {
             }
         }
         out
+    }
+}
+
+impl Team {
+    /// The same team with the ranks' own threads, which no barrier brings together with it, if they compute in the same
+    /// places beside it: that is a pool.
+    pub fn with_own_threads(&self, pag: &Pag, scale: &Scale) -> Option<Self> {
+        let is_whole = |t: &TeamStretch| t.from == self.vertex && t.to == self.vertex;
+        let once = (0..scale.p).all(|rank| self.of_rank(rank).len() <= 1);
+        if self.joined || !once || !scale.team_rows(self.vertex).iter().all(is_whole) {
+            return None;
+        }
+        let threads = &scale.view().threads;
+        let site = |v: VertexIx| {
+            let vertex = pag.top.get(v);
+            (vertex.module, vertex.function, vertex.psg)
+        };
+        let members = self.stretches.iter();
+        let members = members.flat_map(|s| s.shares.iter().map(|t| (s.rank, t.thread)));
+        let members: FxHashSet<(u32, u16)> = members.collect();
+        let all = 0..pag.top.vertices.len() as VertexIx;
+        let is_one = |v: &VertexIx| {
+            let mut here = threads.times_in(*v).iter();
+            here.any(|t| t.cpu > 0.0 && members.contains(&(t.rank, t.thread)))
+        };
+        let of_pool: FxHashSet<_> = all.clone().filter(is_one).map(site).collect();
+        let known = |v: &VertexIx| site(*v).1 != u32::MAX && of_pool.contains(&site(*v));
+        let mut own: FxHashMap<(u32, u16), f64> = FxHashMap::default();
+        for t in all.filter(known).flat_map(|v| threads.times_in(v)) {
+            if threads.calls_mpi(t.rank, t.thread) {
+                *own.entry((t.rank, t.thread)).or_default() += t.cpu;
+            }
+        }
+        let mut pool = self.clone();
+        let mut is_one = false;
+        for s in &mut pool.stretches {
+            let least = BESIDE * s.mean();
+            let of_rank = own
+                .iter()
+                .filter(|((rank, _), busy)| *rank == s.rank && **busy > least);
+            let mut added: Vec<Share> = of_rank
+                .map(|((_, thread), busy)| Share {
+                    thread: *thread,
+                    busy: *busy,
+                    ..Share::default()
+                })
+                .collect();
+            added.sort_by_key(|share| share.thread);
+            is_one |= !added.is_empty();
+            s.shares.splice(0..0, added);
+        }
+        find_rank_time(pag, scale, &mut pool);
+        is_one.then_some(pool)
     }
 }
 

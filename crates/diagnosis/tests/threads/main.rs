@@ -4,6 +4,7 @@ mod barriers;
 mod critical_path;
 mod hybrid;
 mod locks;
+mod pools;
 mod process;
 mod serial;
 mod short;

@@ -20,6 +20,9 @@ use rustc_hash::FxHashMap;
 /// A rank (or thread) is concerned if it has this part of the largest loss (or excess).
 pub const CONCERNED: f64 = 0.5;
 
+/// Threads that were made for a team do this part of their work in it, or their call paths do not begin there.
+const MOST: f64 = 0.5;
+
 /// All threads of a team work at a place if the others spend this part of the late ones' time there.
 const BOTH: f64 = 0.1;
 
@@ -44,6 +47,8 @@ pub const FINDER: Finder = Finder {
 fn propose(pag: &Pag, scale: &Scale, teams: &Teams, least: f64) -> Vec<Proposal> {
     let callers = callers_wait(scale);
     let of_team = |team: &Team| {
+        let pool = team.with_own_threads(pag, scale);
+        let team = pool.as_ref().unwrap_or(team);
         let losses = team.losses(Stretch::imbalance);
         let whole: f64 = losses.iter().sum();
         if whole <= 0.0 || whole < least {
@@ -97,7 +102,13 @@ fn all_of_it(
     let (times, excess) = times(team, worst);
     let errors = team.losses(Stretch::imbalance_error);
     let late = late_in_team(team);
-    let places = place(pag, scale, divided, scale.ways(team.vertex), &late);
+    let places = place(
+        pag,
+        scale,
+        divided,
+        scale.ways(team.vertex),
+        (&late, !team.joined),
+    );
     Uneven {
         places: places.unwrap_or_else(|| vec![team.vertex]),
         losses,
@@ -130,7 +141,7 @@ fn one_loop(
     let names = team.positions(worst).names;
     let late = of.late(worst, CONCERNED);
     let is_late = late_in_loop(team, of);
-    let places = place(pag, scale, divided, &of.vertices, &is_late);
+    let places = place(pag, scale, divided, &of.vertices, (&is_late, false));
     let seconds = of.seconds.get(worst as usize).cloned();
     Uneven {
         places: places.unwrap_or_else(|| of.vertices.clone()),
@@ -345,13 +356,14 @@ fn late_in_loop(team: &Team, of: &UnevenLoop) -> IsLate {
 }
 
 /// The loop in which late threads spend more time than the others of their team, first, and then the same loop on other
-/// call paths. It is inside one of `starts`, or anywhere; `None` if no thread that is late was seen.
+/// call paths. It is inside one of `starts`, or anywhere; `None` if no thread that is late was seen. If it `lives_there`, a thread does
+/// most of its work inside `starts`.
 fn place(
     pag: &Pag,
     scale: &Scale,
     divided: &Divided,
     starts: &[VertexIx],
-    is_late: &IsLate,
+    (is_late, lives_there): (&IsLate, bool),
 ) -> Option<Vec<VertexIx>> {
     let late = is_late.values().filter(|l| **l).count().max(1) as f64;
     let others = (is_late.len() as f64 - late).max(1.0);
@@ -366,14 +378,19 @@ fn place(
         let entries: Vec<(VertexIx, usize, f64)> = entries.collect();
         (entries.iter().any(|e| e.1 == 0)).then(|| Inclusive::of_columns(pag, 2, entries))
     };
-    // Call paths of threads whose maker is unknown do not begin at the team.
+    // Call paths of threads whose maker is unknown do not begin at the team, nor do those of all pools.
     let start = starts.iter().copied();
     let start = start.reduce(|a, b| pag.top.common_ancestor(a, b));
     let start = start.unwrap_or(TopDown::ROOT);
     let found = [(start, starts), (TopDown::ROOT, &[TopDown::ROOT])].into_iter();
-    let (start, times) = found
+    let late_in = |v: VertexIx, times: &Inclusive| times.row(v).map_or(0.0, |row| row[0]);
+    let found: Vec<(VertexIx, Inclusive)> = found
         .filter_map(|(v, ways)| Some((v, inside(ways)?)))
-        .next()?;
+        .collect();
+    let all = found.last().map_or(0.0, |(v, times)| late_in(*v, times));
+    let is_there = |of: &&(VertexIx, Inclusive)| !lives_there || late_in(of.0, &of.1) >= MOST * all;
+    let (start, times) = found.iter().find(is_there)?;
+    let start = *start;
     let beyond = |row: &[f64]| row[0] - row[1];
     let known = times.row(start).is_some_and(|row| beyond(row) > 0.0);
     let vertex = times.descend(pag, start, |row| if known { beyond(row) } else { row[0] });

@@ -1,0 +1,55 @@
+//! Pools: threads that wait for work beside the rank's own thread, which works too.
+
+use super::hybrid::{Hybrid, WORK, run};
+use super::{of_run, reported};
+use headwater_model::diagnosis::CauseClass::ThreadImbalance;
+use headwater_model::run::{CtxId, Run, Sample};
+
+/// A run of one rank whose own thread works for so many seconds in the loop of the pool's one thread.
+fn beside(pool: fn(u32, u16) -> f64, own: f64) -> Run {
+    let mut made = run(
+        1,
+        &Hybrid {
+            threads: 1,
+            busy: pool,
+            joined: true,
+            ..Default::default()
+        },
+    );
+    let after = made.samples.iter().find(|s| s.thread == 0).map(|s| s.after);
+    made.samples.push(Sample {
+        after: after.unwrap_or(CtxId::NONE),
+        ctx: WORK,
+        count: (own * 200.0) as u32,
+        cpu_ns: (own * 1e9) as u64,
+        ..Default::default()
+    });
+    made.segments[0].cpu_ns += (own * 1e9) as u64;
+    made.segments[0].wall_ns += (own * 1e9) as u64;
+    made
+}
+
+#[test]
+fn a_pool_and_the_thread_that_works_beside_it_may_be_uneven() {
+    let d = of_run(beside(|_, _| 1.5, 0.5));
+    assert_eq!(reported(&d), [(ThreadImbalance, "0".to_string(), 110, 0.5)]);
+    let times = d.causes[0].by_thread.as_ref().expect("threads");
+    assert_eq!((&times.threads, &times.concerned), (&vec![0, 1], &vec![1]));
+    assert_eq!(times.seconds, [0.5, 1.5]);
+}
+
+#[test]
+fn a_pool_that_is_there_at_the_end_is_one_too() {
+    let mut made = beside(|_, _| 1.5, 0.5);
+    made.teams.clear();
+    let d = of_run(made);
+    assert_eq!(reported(&d), [(ThreadImbalance, "0".to_string(), 110, 0.5)]);
+}
+
+#[test]
+fn an_even_pool_is_no_cause() {
+    for own in [1.0, 0.0] {
+        let d = of_run(beside(|_, _| 1.0, own));
+        assert_eq!(reported(&d), [], "{own} s");
+    }
+}
