@@ -9,6 +9,7 @@ use crate::threads::ThreadEdge;
 use crate::topdown::{TopDown, VertexIx};
 use headwater_model::psg::VertexKind;
 use headwater_model::run::WaitKind;
+use rustc_hash::FxHashMap;
 
 /// Parts of names of functions, and what their threads wait for. The first that is in a name counts.
 const BY_NAME: [(&str, WaitKind); 10] = [
@@ -34,26 +35,28 @@ const FUNCTIONS: usize = 5;
 
 /// What a wait in the kernel's lock at `at` was for.
 fn awaited(top: &TopDown, structures: &Structures, at: VertexIx) -> WaitKind {
+    let is_of_tasks = |v: VertexIx| {
+        let module = structures.get(top.get(v).module).map(|(module, _)| module);
+        let file = module.and_then(|module| module.path.rsplit('/').next());
+        OF_TASKS
+            .iter()
+            .any(|of| file.is_some_and(|f| f.starts_with(of)))
+    };
+    // What the program's own code waits for in a task is another thing.
+    let of_tasks = is_of_tasks(at);
     let mut functions = 0;
-    let mut of_tasks = false;
     for v in top.ancestors(at) {
-        let vertex = top.get(v);
         let place = top.place(structures, v);
         let is_in = |part: &str| place.name.contains(part) || place.function.contains(part);
         if let Some((_, kind)) = BY_NAME.iter().find(|(part, _)| is_in(part)) {
             return *kind;
         }
-        let module = structures.get(vertex.module).map(|(module, _)| module);
-        let file = module.and_then(|module| module.path.rsplit('/').next());
-        let is_of_tasks = OF_TASKS
-            .iter()
-            .any(|of| file.is_some_and(|f| f.starts_with(of)));
-        if of_tasks && !is_of_tasks {
-            break;
-        }
-        of_tasks = is_of_tasks;
-        functions += usize::from(vertex.kind == VertexKind::Function);
-        if functions == FUNCTIONS && !of_tasks {
+        functions += usize::from(top.get(v).kind == VertexKind::Function);
+        let is_out = match of_tasks {
+            true => !is_of_tasks(v),
+            false => functions == FUNCTIONS,
+        };
+        if is_out {
             break;
         }
     }
@@ -65,6 +68,9 @@ fn awaited(top: &TopDown, structures: &Structures, at: VertexIx) -> WaitKind {
 
 /// Gives waits in the kernel's lock the kind of what they were for.
 pub(crate) fn name(top: &TopDown, structures: &Structures, edges: &mut [ThreadEdge]) {
-    let in_kernel = edges.iter_mut().filter(|e| e.kind == WaitKind::Futex);
-    in_kernel.for_each(|e| e.kind = awaited(top, structures, e.at));
+    let mut known: FxHashMap<VertexIx, WaitKind> = FxHashMap::default();
+    for e in edges.iter_mut().filter(|e| e.kind == WaitKind::Futex) {
+        let kind = known.entry(e.at);
+        e.kind = *kind.or_insert_with(|| awaited(top, structures, e.at));
+    }
 }

@@ -9,11 +9,9 @@ use crate::entry::regions::{
 use crate::libraries::loader;
 use crate::threads::{named::Ends, thread::Caller};
 use headwater_mpi_call::args::{self, Args};
-use std::collections::BTreeMap;
-use std::ffi::{CStr, CString, c_char, c_void};
-use std::ptr::null;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::ffi::{CStr, c_char, c_void};
+use std::ptr::{null, null_mut};
+use std::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 
 /// What a function does. A region that has no name at its end is found by what it is of: an attribute of Caliper, an
 /// object of C++, or a handle of Score-P.
@@ -61,11 +59,13 @@ const MOST_LOOPS: usize = 256;
 /// Attributes of iterations, more by one than Caliper's numbers; 0 where there is none.
 static ITERATIONS: [AtomicU64; MOST_LOOPS] = [const { AtomicU64::new(0) }; MOST_LOOPS];
 
-/// Names of handles.
-static HANDLES: Mutex<BTreeMap<u64, CString>> = Mutex::new(BTreeMap::new());
-
 /// Handles with a name at the most: further ones are `unnamed`.
-const MOST_HANDLES: usize = 4096;
+const MOST_HANDLES: usize = 1024;
+
+/// Handles, 0 where there is none, and their names, which stay until the program ends. A lock here could be held by a
+/// thread that a `fork` or a signal interrupts.
+static HANDLES: [(AtomicU64, AtomicPtr<c_char>); MOST_HANDLES] =
+    [const { (AtomicU64::new(0), AtomicPtr::new(null_mut())) }; MOST_HANDLES];
 
 /// Number of arguments.
 pub fn arguments(id: usize) -> usize {
@@ -80,6 +80,7 @@ pub fn call(id: usize, args: &Args, from: Caller) -> i64 {
     let _ = std::panic::catch_unwind(|| before(*does, args, from));
     let mut real = place.load(Ordering::Relaxed);
     if real == 0 {
+        // Another caller may have the library where this one has none.
         real = or_callers(loader::next(name), name, from);
         place.store(real, Ordering::Relaxed);
     }
@@ -93,7 +94,9 @@ pub fn call(id: usize, args: &Args, from: Caller) -> i64 {
             }
         },
     };
-    let _ = std::panic::catch_unwind(|| after(*does, args, from, answer));
+    if real != 0 || !matches!(does, Does::MakesIterations) {
+        let _ = std::panic::catch_unwind(|| after(*does, args, from, answer));
+    }
     answer
 }
 
@@ -182,19 +185,40 @@ unsafe fn handle_at(place: u64) -> u64 {
 /// # Safety
 /// `name` is null or a C string.
 unsafe fn name_handle(handle: u64, name: *const c_char) {
-    let Ok(mut all) = HANDLES.lock() else { return };
-    if !name.is_null() && all.len() < MOST_HANDLES {
-        // SAFETY: as promised.
-        let name = unsafe { CStr::from_ptr(name) };
-        all.entry(handle).or_insert_with(|| name.into());
+    // A Score-P that does not measure has no handles, so nothing tells one region from another.
+    if handle == 0 || name.is_null() {
+        return;
+    }
+    let order = Ordering::AcqRel;
+    for (place, of) in places_of(handle) {
+        match place.compare_exchange(0, handle, order, Ordering::Acquire) {
+            Ok(_) => {
+                // SAFETY: as promised.
+                let name = unsafe { CStr::from_ptr(name) };
+                return of.store(name.to_owned().into_raw(), Ordering::Release);
+            }
+            Err(other) if other == handle => return,
+            Err(_) => {}
+        }
     }
 }
 
-/// Names of handles stay until the program ends.
 fn name_of_handle(handle: u64) -> *const c_char {
-    let all = HANDLES.lock();
-    let name = all.ok().and_then(|all| Some(all.get(&handle)?.as_ptr()));
-    name.unwrap_or(null())
+    for (place, name) in places_of(handle) {
+        match place.load(Ordering::Acquire) {
+            0 => break,
+            other if other == handle => return name.load(Ordering::Acquire),
+            _ => {}
+        }
+    }
+    null()
+}
+
+/// Where a handle may be, the most likely place first.
+fn places_of(handle: u64) -> impl Iterator<Item = &'static (AtomicU64, AtomicPtr<c_char>)> {
+    let first = headwater_model::hash::mix2(handle, 0) as usize % MOST_HANDLES;
+    let (before, from) = HANDLES.split_at(first);
+    from.iter().chain(before)
 }
 
 fn note_iterations(attribute: u64) {

@@ -48,8 +48,15 @@ fn regions_of_other_tools_are_regions_and_their_tools_are_told() {
         for half in ["odd", "even", "outer", "inner", "by name"] {
             assert_eq!(count(half), [(20, 20, 20)], "{half}");
         }
-        // Without a handle, its name is not known.
-        assert_eq!(count("entered"), [(20, 20, 20)]);
+        // Where nothing is measured, all handles are alike, and their names are not known.
+        let known = match unmeasured {
+            true => ["unnamed", "unnamed"],
+            false => ["entered", "beside"],
+        };
+        for (i, name) in known.into_iter().enumerate() {
+            let rows = count(name);
+            assert_eq!(rows.get(i).or(rows.first()), Some(&(20, 20, 20)), "{name}");
+        }
         assert_eq!(count("no region"), []);
         let odd = of(&run, 0, "odd")[0];
         assert_eq!(around(&run, odd.ctx), ["loop", "assemble", "odd"]);

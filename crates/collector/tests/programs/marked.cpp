@@ -33,16 +33,19 @@ static void loops() {
 }
 
 static void measured() {
-    static SCOREP_User_RegionHandle outer, inner, entered;
+    static SCOREP_User_RegionHandle outer, inner, entered, beside;
     const char *last = NULL;
     unsigned number = 0;
     SCOREP_User_RegionInit(&entered, &last, &number, "entered", 0, "marked.cpp", 7);
+    SCOREP_User_RegionInit(&beside, &last, &number, "beside", 0, "marked.cpp", 8);
     for (int i = 0; i < 20; i++) {
         SCOREP_User_RegionBegin(&outer, &last, &number, "outer", 1, "marked.cpp", 8);
         SCOREP_User_RegionBegin(&inner, &last, &number, "inner", 2, "marked.cpp", 9);
         SCOREP_User_RegionEnd(inner);
         SCOREP_User_RegionEnter(entered);
         SCOREP_User_RegionEnd(entered);
+        SCOREP_User_RegionEnter(beside);
+        SCOREP_User_RegionEnd(beside);
         SCOREP_User_RegionEnd(outer);
         SCOREP_User_RegionByNameBegin("by name", 0, "", 0);
         SCOREP_User_RegionByNameEnd("by name");

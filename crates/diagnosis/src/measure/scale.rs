@@ -224,7 +224,7 @@ impl Scale {
         self.cores > 0 && self.threads > self.cores
     }
 
-    /// Whether wall time shows the scheduler: threads outnumber cores, or other work took them.
+    /// Whether wall time shows the scheduler: threads outnumber cores and lacked them, or other work took them.
     pub fn is_crowded(&self) -> bool {
         ScaleSummary::crowds(self.threads, self.cores, self.runq_share())
     }

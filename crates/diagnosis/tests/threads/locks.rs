@@ -373,3 +373,29 @@ fn what_a_wait_in_the_kernels_lock_was_for() {
         assert_eq!(found.as_deref(), Some(kind), "{function} of {library}");
     }
 }
+
+/// A task is the program's own code.
+#[test]
+fn a_lock_in_a_task_is_a_lock() {
+    let of = Hybrid {
+        locked: |_, _| 0.5,
+        ..Default::default()
+    };
+    let mut made = run(1, &of);
+    made.waits.iter_mut().for_each(|w| w.kind = WaitKind::Futex);
+    let library = Module {
+        path: "/lib/libtbb.so.12".into(),
+        ..module()
+    };
+    made.modules[0] = library.clone();
+    made.modules.push(Module {
+        path: "/home/u/lambda".into(),
+        build_id: "ef".into(),
+    });
+    made.contexts[LOCK.0 as usize].module = made.modules.len() as u32 - 1;
+    let runs = Recorded::join(vec![made], named("syscall", library)).expect("a whole run");
+    let view = runs[0].parallel();
+    let kinds = view.edges.get("kind").expect("kinds");
+    let has = |kind| (0..view.edges.len()).any(|e| kinds.text(e) == Some(kind));
+    assert!(has("futex") && !has("tasks"));
+}

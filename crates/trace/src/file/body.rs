@@ -422,19 +422,24 @@ impl<'c, C: Coder> Body<'c, C> {
         } else {
             self.count(Field::Columns, 1, given.map_or(0, |e| e.values.len()))?
         };
+        // Each event of a file has the columns of its function.
+        if given.is_none() && columns != kinds.len() as u64 {
+            return Err(Error::Malformed);
+        }
         let kind_of = |i: &u64| kinds.get(*i as usize).copied().unwrap_or(Kind::Plain);
         let is_peer = |i: &u64| kind_of(i) == Kind::Peer;
         // Peers come first: other values are often what the partner has.
         let order = (0..columns).filter(is_peer);
         let order = order.chain((0..columns).filter(|i| !is_peer(i)));
+        let count = order.clone().take_while(is_peer).count();
         let mut values: Vec<(u64, Elastic)> = Vec::new();
         for i in order {
             let one = given.and_then(|event| event.values.get(i as usize));
             let kind = kind_of(&i);
-            // The nearest one; behind a value rather than before it, as where something is received.
-            let peers = values.iter().filter(|(at, _)| is_peer(at) && *at != i);
-            let peers = peers.min_by_key(|(at, _)| (at.abs_diff(i), std::cmp::Reverse(*at)));
-            let peers = peers.map(|(_, column)| column).filter(|_| !is_peer(&i));
+            let peers = match kind {
+                Kind::Peer => None,
+                _ => nearest(values.get(..count).unwrap_or(&[]), i),
+            };
             self.coder.part(match kind {
                 Kind::Plain => "values: plain",
                 Kind::Peer => "values: peers",
@@ -539,4 +544,19 @@ fn has_negative(terms: &[Term]) -> bool {
             *first < 0 || last < 0 || last > i128::from(i64::MAX)
         }
     })
+}
+
+/// The column that is nearest to another one; behind it rather than before it, as where something is received. They are in
+/// order.
+fn nearest(peers: &[(u64, Elastic)], to: u64) -> Option<&Elastic> {
+    let behind = peers.partition_point(|(at, _)| *at < to);
+    let both = [
+        peers.get(behind),
+        behind.checked_sub(1).and_then(|at| peers.get(at)),
+    ];
+    let nearest = both
+        .into_iter()
+        .flatten()
+        .min_by_key(|(at, _)| at.abs_diff(to));
+    nearest.map(|(_, column)| column)
 }

@@ -3,7 +3,6 @@
 use super::Error;
 use super::body::{Body, DEEPEST, Identities};
 use super::codec::{Coder, Field};
-use super::partners::Partners;
 use super::tables::Planned;
 use crate::elastic::{Elastic, Form, Part};
 use crate::ranks::{Block, Ranks};
@@ -207,8 +206,8 @@ impl<C: Coder> Body<'_, C> {
                     weight_of_terms(part.values.terms()) + weight_of_ranks(&part.ranks)
                 };
                 let terms = parts.map(weight).sum();
-                let partners = self.partners(peers, set);
-                (self.tables).planned(elastic, ranks, expected, terms, &partners)
+                let peers = (peers, self.size);
+                (self.tables).planned(elastic, ranks, expected, terms, peers)
             });
         let mode = match (constant, known) {
             _ if table.is_some() => mode::TABLE,
@@ -260,23 +259,14 @@ impl<C: Coder> Body<'_, C> {
             mode::TABLE if is_plain => {
                 let form = table.as_ref().map_or(Form::Absolute, Planned::form);
                 let form = self.form(form, kind)?;
-                let partners = self.partners(peers, set);
+                let peers = (peers, self.size);
                 let ranks = self.sets.get(set).ok_or(Error::Malformed)?;
                 let of = (ranks, expected);
-                let column =
-                    (self.tables).column(self.coder, table.as_ref(), of, form, &partners)?;
+                let column = (self.tables).column(self.coder, table.as_ref(), of, form, peers)?;
                 Ok((column, Vec::new()))
             }
             _ => Err(Error::Malformed),
         }
-    }
-
-    /// Whom the ranks of a set call, as a column of peers says.
-    fn partners(&self, peers: Option<&Elastic>, set: usize) -> Partners {
-        let both = peers.zip(self.sets.get(set));
-        both.map_or_else(Partners::default, |(peers, ranks)| {
-            Partners::of(peers, ranks, self.size)
-        })
     }
 
     fn form(&mut self, form: Form, kind: Kind) -> Result<Form, Error> {

@@ -1,12 +1,12 @@
 //! Whom ranks call, for predictions: what a rank receives is what its partner sent.
 
-use super::tables::{LONGEST_ROW, MOST_CELLS};
+use super::tables::MOST_CELLS;
 use crate::elastic::{Elastic, Place};
 use crate::ranks::Ranks;
 use crate::vector::Term;
 
 /// The ranks that those of a column call: rows of its table, by rank and position. They are a guess where ranks of a
-/// communicator are not those of the program, which costs bits but no truth.
+/// communicator are not those of the program, or where peers repeat with another period, which costs bits but no truth.
 #[derive(Default)]
 pub(super) struct Partners {
     width: usize,
@@ -14,15 +14,16 @@ pub(super) struct Partners {
 }
 
 impl Partners {
-    /// Of a column of peers; the table has `ranks`, the program `size`.
-    pub(super) fn of(peers: &Elastic, ranks: &Ranks, size: u32) -> Self {
+    /// Of a column of peers; the table has `ranks` and rows of `width` values, the program has `size` ranks. None if the
+    /// column has more ranks than the table: making them takes no longer than the table does.
+    pub(super) fn of(peers: &Elastic, ranks: &Ranks, width: usize, size: u32) -> Self {
         let count: u64 = peers.parts.iter().map(|part| part.ranks.len()).sum();
         let lengths = peers.parts.iter().map(|part| match part.values.terms() {
             [Term::Run { stride: 0, .. }] => 1,
             _ => part.values.len(),
         });
-        let width = lengths.max().unwrap_or(0).clamp(1, LONGEST_ROW);
-        if count.max(ranks.len()).saturating_mul(width) > MOST_CELLS {
+        let width = lengths.max().unwrap_or(0).clamp(1, width.max(1) as u64);
+        if count.max(peers.parts.len() as u64) > ranks.len() || ranks.len() > MOST_CELLS {
             return Self::default();
         }
         let ranks = ranks.to_vec();
@@ -62,7 +63,7 @@ mod tests {
     fn a_partner_outside_the_table_is_none() {
         let ranks = Ranks::one(5);
         let peers = Elastic::of(Vector::repeated(-1, 1), ranks.clone());
-        assert_eq!(Partners::of(&peers, &ranks, 8).at(0, 0), None);
+        assert_eq!(Partners::of(&peers, &ranks, 1, 8).at(0, 0), None);
         assert_eq!(Partners::default().at(3, 4), None);
     }
 }

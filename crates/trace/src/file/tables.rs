@@ -15,7 +15,7 @@ use std::collections::VecDeque;
 
 /// The most values of a table, and the most values in a row of one.
 pub(super) const MOST_CELLS: u64 = 1 << 16;
-pub(super) const LONGEST_ROW: u64 = 256;
+const LONGEST_ROW: u64 = 256;
 
 /// The most values of a column that are looked at to find its period.
 const MOST_VALUES: u64 = 1 << 22;
@@ -191,6 +191,14 @@ fn best_stride(table: &Table) -> usize {
         .unwrap_or(1)
 }
 
+/// Whom the ranks of a column call, if that is known, and how many ranks the program has.
+pub(super) type Peers<'a> = (Option<&'a Elastic>, u32);
+
+fn partners((peers, size): Peers, ranks: &Ranks, width: usize) -> Partners {
+    let of = |peers| Partners::of(peers, ranks, width, size);
+    peers.map_or_else(Partners::default, of)
+}
+
 impl Tables {
     /// The best way to write a column as a table, if that is shorter than in full, which has so many terms.
     pub(super) fn planned(
@@ -199,9 +207,10 @@ impl Tables {
         ranks: &Ranks,
         count: u64,
         terms: u64,
-        partners: &Partners,
+        peers: Peers,
     ) -> Option<Planned> {
         let table = table_of(elastic, ranks, count)?;
+        let partners = &partners(peers, ranks, table.width);
         let form = elastic.parts.first()?.form;
         let stride = best_stride(&table);
         let like = self.0.iter().rev().zip(1..);
@@ -246,7 +255,7 @@ impl Tables {
         given: Option<&Planned>,
         (ranks, count): (&Ranks, u64),
         form: Form,
-        partners: &Partners,
+        peers: Peers,
     ) -> Result<Elastic, Error> {
         let width = given.map_or(0, |plan| plan.table.width as u64);
         let width = coder.number(Field::Table, 0, width)?;
@@ -266,12 +275,13 @@ impl Tables {
         if similar > self.0.len() || stride == 0 || stride > MOST_CELLS {
             return Err(Error::Malformed);
         }
+        let partners = partners(peers, ranks, width as usize);
         let coding = Coding::new(
             width as usize,
             rows as usize,
             self.similar(similar),
             stride as usize,
-            partners,
+            &partners,
         );
         let table = coding.cells(coder, given.map(|plan| &plan.table))?;
         let made = column(&table, form, ranks, count).ok_or(Error::Malformed)?;
@@ -554,7 +564,7 @@ mod tests {
             ranks: ranks.clone(),
         };
         let peers = Elastic { parts: vec![peers] };
-        let partners = Partners::of(&peers, &ranks, ROWS as u32);
+        let partners = Partners::of(&peers, &ranks, 2, ROWS as u32);
         assert_eq!(partners.at(60, 1), Some(23));
         let alone = bits(&received, Some(&sent), &Partners::default());
         let with_partners = bits(&received, Some(&sent), &partners);

@@ -122,7 +122,7 @@ fn file_systems(run: &Run, files: fn(&FileSystem) -> u64) -> Item {
 
 /// Time in files by run.
 pub fn times(runs: &[&Recorded]) -> Section {
-    let note = "Independent calls of MPI-IO concern one rank; in collective ones a rank also waits for others. Of the C library only calls of read, write, pread, pwrite, fsync, fdatasync and msync are known that take over 50 µs; shorter ones, and all that fread and fwrite do, are computation. Their sleep has the file systems of the files that were open at the end. The rows of long calls are their whole time by the file system of each call's file, copying included, and with the calls that MPI-IO makes itself: do not add them to the rows above.";
+    let note = "Independent calls of MPI-IO concern one rank; in collective ones a rank also waits for others. Of the C library only calls of read, write, pread, pwrite, fsync, fdatasync and msync are known that take over 50 µs; shorter ones, and all that fread and fwrite do, are computation. For sleep in these calls, the table names the file systems of the files that were open at the end of the run, not of each call. The rows of long calls have the file system of each call's file. They have the whole time of these calls, with copying and with what MPI-IO calls itself. So do not add them to the rows above.";
     let more = [
         ("what", "calls", Unit::None),
         ("file_systems", "file systems", Unit::None),

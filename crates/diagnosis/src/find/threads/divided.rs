@@ -14,6 +14,9 @@ use rustc_hash::{FxHashMap, FxHashSet};
 /// A loop must have this part of the loss, or it is no cause of its own.
 const OF_ITS_OWN: f64 = 0.2;
 
+/// The loops with a loss of their own must have this part of all loops' loss, or the team as a whole is the cause.
+const NEARLY_ALL: f64 = 0.8;
+
 /// Loops that together lose more than this many times what the team does are late in turn: a thread that is late in one
 /// makes up for it in the next, and no loop alone costs anything.
 const IN_TURN: f64 = 1.5;
@@ -111,7 +114,8 @@ impl UnevenLoop {
 }
 
 /// The loops of a team that are uneven each for itself, the one with the largest loss first. None if there are fewer than
-/// two, one whose part of the `whole` loss is below `least` seconds, or if they are late in turn.
+/// two, one whose part of the `whole` loss is below `least` seconds, or if they are late in turn, or if
+/// many others have a part of the loss.
 pub fn uneven_loops(
     pag: &Pag,
     scale: &Scale,
@@ -164,7 +168,12 @@ pub fn uneven_loops(
         .collect();
     loops.retain(|of| sum(of) >= OF_ITS_OWN * all);
     let is_small = |of: &UnevenLoop| sum(of) / all * whole < least;
-    if loops.len() < 2 || all > IN_TURN * whole || loops.iter().any(is_small) {
+    let kept: f64 = loops.iter().map(sum).sum();
+    if loops.len() < 2
+        || kept < NEARLY_ALL * all
+        || all > IN_TURN * whole
+        || loops.iter().any(is_small)
+    {
         return Vec::new();
     }
     loops.sort_by(|a, b| sum(b).total_cmp(&sum(a)).then(a.vertices.cmp(&b.vertices)));

@@ -70,7 +70,7 @@ fn propose(pag: &Pag, scale: &Scale, teams: &Teams, least: f64) -> Vec<Proposal>
                 loops.iter().map(part).collect()
             }
         };
-        let proposal = |of: Uneven| of.proposal(scale, team, &callers);
+        let proposal = |of: Uneven| of.proposal(pag, scale, team, &callers);
         uneven.into_iter().map(proposal).collect()
     };
     teams.teams.iter().flat_map(of_team).collect()
@@ -160,7 +160,13 @@ fn one_loop(
 }
 
 impl Uneven {
-    fn proposal(self, scale: &Scale, team: &Team, callers: &FxHashMap<VertexIx, f64>) -> Proposal {
+    fn proposal(
+        self,
+        pag: &Pag,
+        scale: &Scale,
+        team: &Team,
+        callers: &FxHashMap<VertexIx, f64>,
+    ) -> Proposal {
         let mut places = self.places;
         let vertex = match places.is_empty() {
             true => team.vertex,
@@ -201,7 +207,7 @@ impl Uneven {
         ];
         if let Some((_, whole)) = self.of_loop {
             evidence.push(format!(
-                "several loops of the team are uneven and take {} in all; samples say how much is this loop's",
+                "several loops of this team are uneven and lose {} together; this loop's part is estimated from samples",
                 words::seconds(whole),
             ));
         }
@@ -216,7 +222,7 @@ impl Uneven {
                 true => format!("{waits} in each thread for the slowest"),
                 false => format!("{waits} in {} for {}", threads(&waiting), threads(late)),
             },
-            vertex: waits_at(scale, team, callers, self.of_loop.map(|of| of.0)),
+            vertex: waits_at(pag, scale, team, callers, self.of_loop.map(|of| of.0)),
             seconds: stats::mean_of(&self.losses, &self.ranks),
             clock: Clock::Cpu,
         };
@@ -304,6 +310,7 @@ fn callers_wait(scale: &Scale) -> FxHashMap<VertexIx, f64> {
 /// Where the team waits for its last thread: at a barrier, or at its end; or where the rank's own thread waits for the
 /// team. It is the first such place behind `of_loop`, or the one with the longest waits.
 fn waits_at(
+    pag: &Pag,
     scale: &Scale,
     team: &Team,
     callers: &FxHashMap<VertexIx, f64>,
@@ -316,8 +323,13 @@ fn waits_at(
     for t in scale.team_rows(team.vertex) {
         *at.entry(t.to).or_default() += t.wait;
     }
-    // Vertices are in the order of the program, and a team's end is the call that begins it.
-    let behind = of_loop.and_then(|of| at.keys().copied().filter(|v| *v > of).min());
+    // A team's end is the call that begins it.
+    let behind = of_loop.and_then(|of| {
+        let order = pag.top.program_order();
+        let position = |v: VertexIx| order.get(v as usize).copied().unwrap_or(0);
+        let later = at.keys().copied().filter(|v| position(*v) > position(of));
+        later.min_by_key(|v| position(*v))
+    });
     let end = of_loop.and_then(|_| at.contains_key(&team.vertex).then_some(team.vertex));
     let longest = || {
         let longer =
