@@ -49,13 +49,11 @@ fn regions_of_other_tools_are_regions_and_their_tools_are_told() {
             assert_eq!(count(half), [(20, 20, 20)], "{half}");
         }
         // Where nothing is measured, all handles are alike, and their names are not known.
-        let known = match unmeasured {
-            true => ["unnamed", "unnamed"],
-            false => ["entered", "beside"],
-        };
-        for (i, name) in known.into_iter().enumerate() {
-            let rows = count(name);
-            assert_eq!(rows.get(i).or(rows.first()), Some(&(20, 20, 20)), "{name}");
+        match unmeasured {
+            true => assert_eq!(count("unnamed"), [(40, 40, 40)]),
+            false => ["entered", "beside"]
+                .iter()
+                .for_each(|name| assert_eq!(count(name), [(20, 20, 20)], "{name}")),
         }
         assert_eq!(count("no region"), []);
         let odd = of(&run, 0, "odd")[0];
