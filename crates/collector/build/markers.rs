@@ -21,7 +21,7 @@ pub const MARKERS: [(&str, usize, &str); 26] = [
     ("_ZN4cali15ScopeAnnotationD1Ev", 1, "EndsObject"),
     ("_ZN4cali4LoopC1EPKc", 2, "BeginsOfObject"),
     ("_ZN4cali4Loop3endEv", 1, "EndsObject"),
-    ("_ZN4cali4LoopD1Ev", 1, "EndsObject"),
+    ("_ZN4cali4LoopD1Ev", 1, "DestroysObject"),
     ("_ZN4cali4Loop9IterationD1Ev", 1, "Iterates"),
     ("SCOREP_User_RegionBegin", 7, "BeginsOfHandle"),
     ("SCOREP_User_OaPhaseBegin", 7, "BeginsOfHandle"),

@@ -7,7 +7,7 @@ use crate::entry::regions::{
     begin, end, headwater_region_begin, headwater_region_end, headwater_region_iteration,
 };
 use crate::libraries::loader;
-use crate::threads::{named::Ends, thread::Caller};
+use crate::threads::{local::local, named::Ends, thread::Caller};
 use headwater_mpi_call::args::{self, Args};
 use std::ffi::{CStr, c_char, c_void};
 use std::ptr::{null, null_mut};
@@ -31,6 +31,9 @@ pub enum Does {
     BeginsOfObject,
     /// The region of an object or a handle ends.
     EndsObject,
+    /// The object is no more: its region ends if it has not ended yet. Which of those before the recording it was is not
+    /// known, and they have ended as a rule.
+    DestroysObject,
     /// An iteration of the innermost region ends.
     Iterates,
     /// Begins a region with the handle to which the first argument points; the fourth one is its name.
@@ -136,8 +139,9 @@ fn before(does: Does, args: &Args, from: Caller) {
         Does::EndsAttribute if is_of_regions(first, from) => unsafe {
             end(Ends::TaskOf(of(first)))
         },
+        Does::DestroysObject if local().early_regions.get() > 0 => {}
         // SAFETY: as above.
-        Does::EndsObject => unsafe { end(Ends::TaskOf(of(first))) },
+        Does::EndsObject | Does::DestroysObject => unsafe { end(Ends::TaskOf(of(first))) },
         Does::Iterates => headwater_region_iteration(),
         _ => {}
     }

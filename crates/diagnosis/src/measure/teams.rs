@@ -115,18 +115,13 @@ impl Team {
         let members = self.stretches.iter();
         let members = members.flat_map(|s| s.shares.iter().map(|t| (s.rank, t.thread)));
         let members: FxHashSet<(u32, u16)> = members.collect();
-        let all = 0..pag.top.vertices.len() as VertexIx;
-        let is_one = |v: &VertexIx| {
-            let mut here = threads.times_in(*v).iter();
-            here.any(|t| t.cpu > 0.0 && members.contains(&(t.rank, t.thread)))
-        };
-        let of_pool: FxHashSet<_> = all.clone().filter(is_one).map(site).collect();
-        let known = |v: &VertexIx| site(*v).1 != u32::MAX && of_pool.contains(&site(*v));
+        let computing = || threads.times.iter().filter(|t| t.cpu > 0.0);
+        let of_pool = computing().filter(|t| members.contains(&(t.rank, t.thread)));
+        let of_pool: FxHashSet<_> = of_pool.map(|t| site(t.vertex)).collect();
+        let is_known = |v: VertexIx| site(v).1 != u32::MAX && of_pool.contains(&site(v));
         let mut own: FxHashMap<(u32, u16), f64> = FxHashMap::default();
-        for t in all.filter(known).flat_map(|v| threads.times_in(v)) {
-            if threads.calls_mpi(t.rank, t.thread) {
-                *own.entry((t.rank, t.thread)).or_default() += t.cpu;
-            }
+        for t in computing().filter(|t| threads.calls_mpi(t.rank, t.thread) && is_known(t.vertex)) {
+            *own.entry((t.rank, t.thread)).or_default() += t.cpu;
         }
         let mut pool = self.clone();
         let mut is_one = false;
