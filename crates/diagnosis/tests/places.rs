@@ -7,7 +7,7 @@ use headwater_diagnosis::Options;
 use headwater_graph::Structures;
 use headwater_model::diagnosis::{CauseClass, Diagnosis};
 use headwater_model::psg::{Function, ModuleStructure, Vertex, VertexKind};
-use headwater_model::run::{Context, CtxId, Run, Sample};
+use headwater_model::run::{Context, CtxId, Module, Run, Sample};
 use support::{diagnose, module, piece, run};
 
 /// A vertex: kind, parent, first line (the last is five lines on), and the addresses that it owns.
@@ -16,6 +16,10 @@ type Row = (VertexKind, Option<u32>, u32, (u64, u64));
 /// `main` with a time loop: a loop with two inlined functions in its body, a call of `solve` and one out of the module;
 /// two more calls of `solve`, and the reduction; and `solve` with a loop.
 fn structures() -> Structures {
+    Structures::new([(module(), own())])
+}
+
+fn own() -> ModuleStructure {
     use VertexKind::*;
     let main: &[Row] = &[
         (Function, None, 1, (0, 0)),
@@ -48,14 +52,13 @@ fn structures() -> Structures {
         function(0, main, (0, 0x1000)),
         function(1, solve, (0x10000, 0x11000)),
     ];
-    let structure = ModuleStructure {
+    ModuleStructure {
         path: "/home/u/app".into(),
         build_id: "ab".into(),
         functions,
         strings: vec!["main".into(), "solve".into(), "app.c".into()],
         ..Default::default()
-    };
-    Structures::new([(module(), structure)])
+    }
 }
 
 fn vertex(&(kind, parent, first, (address, _)): &Row) -> Vertex {
@@ -246,4 +249,54 @@ fn a_little_more_around_a_cause_is_reported_with_it() {
     assert_eq!(c.place.first_line, 60);
     let more = |e: &headwater_model::diagnosis::Evidence| e.text.contains("may be a part of it");
     assert!(c.evidence.iter().any(more), "{:?}", c.evidence);
+}
+
+/// A library that calls the program back, as a sort or a pool of threads does, leads into the program's code again.
+#[test]
+fn what_a_library_calls_back_is_the_programs_own() {
+    let mut run = recorded(&[((0x600, 0x10000), &|r| late(r, 2.0, 1.0))]);
+    let library = Module {
+        path: "/lib/libpool.so".into(),
+        build_id: "cd".into(),
+    };
+    run.modules.push(library.clone());
+    // It has no source lines.
+    let row = |kind, parent| Vertex {
+        file: None,
+        ..vertex(&(kind, parent, 0, (0, 0)))
+    };
+    let structure = ModuleStructure {
+        path: library.path.clone(),
+        build_id: library.build_id.clone(),
+        functions: vec![Function {
+            name: 0,
+            symbol: Some(0),
+            ranges: vec![(0, 0x100)],
+            vertices: vec![
+                row(VertexKind::Function, None),
+                row(VertexKind::IndirectCall, Some(0)),
+            ],
+            owners: vec![(0, 0x100, 1)],
+        }],
+        strings: vec!["run_all".into()],
+        ..Default::default()
+    };
+    let structures = Structures::new([(module(), own()), (library, structure)]);
+    // Between the call and the context of the samples.
+    let calls = Context {
+        parent: CtxId(FIRST),
+        module: run.modules.len() as u32 - 1,
+        offset: 0x51,
+        exact: false,
+    };
+    run.contexts.insert(FIRST as usize + 1, calls);
+    run.contexts[FIRST as usize + 2].parent = CtxId(FIRST + 1);
+    run.samples
+        .iter_mut()
+        .for_each(|s| s.ctx = CtxId(FIRST + 2));
+    let d = diagnose(vec![run], structures, &Options::default()).expect("one run is enough");
+    assert_eq!(
+        found(&d),
+        [(CauseClass::UnevenWork, 105, "12-15".to_string())]
+    );
 }

@@ -98,34 +98,68 @@ impl Team {
     }
 }
 
+/// A place in the source, whatever the call path.
+type Site = (u32, u32, u32);
+
+fn site(pag: &Pag, v: VertexIx) -> Site {
+    let vertex = pag.top.get(v);
+    (vertex.module, vertex.function, vertex.psg)
+}
+
 impl Team {
-    /// The same team with the ranks' own threads, which no barrier brings together with it, if they compute in the same
-    /// places beside it: that is a pool.
-    pub fn with_own_threads(&self, pag: &Pag, scale: &Scale) -> Option<Self> {
-        let is_whole = |t: &TeamStretch| t.from == self.vertex && t.to == self.vertex;
-        let once = (0..scale.p).all(|rank| self.of_rank(rank).len() <= 1);
-        if self.joined || !once || !scale.team_rows(self.vertex).iter().all(is_whole) {
+    /// The ranks' own threads can have lost at most what they waited for other threads, without their waits for locks.
+    fn limit_to_waits(&mut self, scale: &Scale) {
+        let mut waited = vec![0.0; self.felt.len()];
+        let edges = scale.view().parallel.threads.iter();
+        let callers = &scale.view().threads;
+        for e in edges.filter(|e| !e.kind.is_lock() && callers.calls_mpi(e.rank, e.thread)) {
+            if let Some(slot) = waited.get_mut(e.rank as usize) {
+                *slot += e.wait;
+            }
+        }
+        let lost = self.losses(Stretch::imbalance);
+        for ((felt, lost), waited) in self.felt.iter_mut().zip(lost).zip(waited) {
+            if lost > waited {
+                *felt *= waited / lost;
+            }
+        }
+    }
+}
+
+/// A team with the ranks' own threads, which compute in the same places beside it, but which no barrier brings together
+/// with it.
+#[derive(Debug)]
+struct Pool {
+    team: Team,
+    /// Where its threads compute.
+    sites: FxHashSet<Site>,
+}
+
+impl Pool {
+    /// The pool of a team; `None` if it is none.
+    fn new(pag: &Pag, scale: &Scale, team: &Team) -> Option<Self> {
+        let is_whole = |t: &TeamStretch| t.from == team.vertex && t.to == team.vertex;
+        let once = (0..scale.p).all(|rank| team.of_rank(rank).len() <= 1);
+        if team.joined || !once || !scale.team_rows(team.vertex).iter().all(is_whole) {
             return None;
         }
         let threads = &scale.view().threads;
-        let site = |v: VertexIx| {
-            let vertex = pag.top.get(v);
-            (vertex.module, vertex.function, vertex.psg)
-        };
-        let members = self.stretches.iter();
+        let members = team.stretches.iter();
         let members = members.flat_map(|s| s.shares.iter().map(|t| (s.rank, t.thread)));
         let members: FxHashSet<(u32, u16)> = members.collect();
         let computing = || threads.times.iter().filter(|t| t.cpu > 0.0);
         let of_pool = computing().filter(|t| members.contains(&(t.rank, t.thread)));
-        let of_pool: FxHashSet<_> = of_pool.map(|t| site(t.vertex)).collect();
-        let is_known = |v: VertexIx| site(v).1 != u32::MAX && of_pool.contains(&site(v));
+        let sites = of_pool.map(|t| site(pag, t.vertex));
+        let sites: FxHashSet<Site> = sites.filter(|site| site.1 != u32::MAX).collect();
         let mut own: FxHashMap<(u32, u16), f64> = FxHashMap::default();
-        for t in computing().filter(|t| threads.calls_mpi(t.rank, t.thread) && is_known(t.vertex)) {
-            *own.entry((t.rank, t.thread)).or_default() += t.cpu;
+        for t in computing().filter(|t| threads.calls_mpi(t.rank, t.thread)) {
+            if sites.contains(&site(pag, t.vertex)) {
+                *own.entry((t.rank, t.thread)).or_default() += t.cpu;
+            }
         }
-        let mut pool = self.clone();
+        let mut team = team.clone();
         let mut is_one = false;
-        for s in &mut pool.stretches {
+        for s in &mut team.stretches {
             let least = BESIDE * s.mean();
             let of_rank = own
                 .iter()
@@ -141,8 +175,9 @@ impl Team {
             is_one |= !added.is_empty();
             s.shares.splice(0..0, added);
         }
-        find_rank_time(pag, scale, &mut pool);
-        is_one.then_some(pool)
+        find_rank_time(pag, scale, &mut team);
+        team.limit_to_waits(scale);
+        is_one.then_some(Self { team, sites })
     }
 }
 
@@ -153,6 +188,8 @@ pub struct Teams {
     pub teams: Vec<Team>,
     /// Waits for locks and for the allocator, by place.
     pub contended: Vec<Contended>,
+    /// Those of them that are pools, by vertex.
+    pools: Vec<Pool>,
 }
 
 /// The parts of a thread's waiting that are set aside, and what each was for.
@@ -191,7 +228,7 @@ impl Teams {
         let infos = scale.run().threads.iter();
         let infos: FxHashMap<(u32, u16), &ThreadInfo> =
             infos.map(|t| ((t.rank, t.thread), t)).collect();
-        let teams = rows
+        let teams: Vec<Team> = rows
             .chunk_by(|a, b| a.team == b.team)
             .filter_map(|of_team| {
                 let vertex = of_team.first()?.team;
@@ -216,7 +253,28 @@ impl Teams {
                 Some(team)
             })
             .collect();
-        Self { teams, contended }
+        let pools = teams.iter().filter_map(|team| Pool::new(pag, scale, team));
+        Self {
+            pools: pools.collect(),
+            teams,
+            contended,
+        }
+    }
+
+    /// A team with the ranks' own threads, if they work beside it.
+    pub fn with_own_threads<'a>(&'a self, team: &'a Team) -> &'a Team {
+        let at = self
+            .pools
+            .binary_search_by_key(&team.vertex, |p| p.team.vertex);
+        let pool = at.ok().and_then(|i| self.pools.get(i));
+        pool.map_or(team, |pool| &pool.team)
+    }
+
+    /// Whether `v` is a place in which the threads of a pool compute: the ranks' own threads are not alone there.
+    pub fn is_in_pool(&self, pag: &Pag, v: VertexIx) -> bool {
+        self.pools
+            .iter()
+            .any(|pool| pool.sites.contains(&site(pag, v)))
     }
 
     /// The team of a vertex.
@@ -242,7 +300,8 @@ impl Teams {
     /// Number of threads of the largest team of each rank; 1 if there is none.
     pub fn sizes(&self, ranks: u32) -> Vec<usize> {
         let mut out = vec![1; ranks as usize];
-        for s in self.teams.iter().flat_map(|t| &t.stretches) {
+        let teams = self.teams.iter().map(|team| self.with_own_threads(team));
+        for s in teams.flat_map(|t| &t.stretches) {
             if let Some(size) = out.get_mut(s.rank as usize) {
                 *size = s.shares.len().max(*size);
             }

@@ -16,9 +16,13 @@ fn leads_out(pag: &Pag, v: VertexIx) -> bool {
     vertex.kind == VertexKind::ExternalCall && !pag.children[v as usize].iter().any(inside)
 }
 
-/// The loop or function around the call by which `v` leaves the program's code, and the name of what is called.
+/// The loop or function around the call by which `v` leaves the program's code, and the name of what is called. A function
+/// with source lines that such code calls back is the program's again.
 fn home(pag: &Pag, v: VertexIx) -> Option<(VertexIx, String)> {
-    let call = pag.top.ancestors(v).find(|v| leads_out(pag, *v))?;
+    let is_back =
+        |v: &VertexIx| pag.top.get(*v).kind == VertexKind::Function && pag.place(*v).file.is_some();
+    let mut outside = pag.top.ancestors(v).take_while(|v| !is_back(v));
+    let call = outside.find(|v| leads_out(pag, *v))?;
     let named = |v: &VertexIx| {
         let kind = pag.top.get(*v).kind;
         *v > TopDown::WINDDOWN

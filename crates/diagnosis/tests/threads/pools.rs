@@ -2,16 +2,22 @@
 
 use super::hybrid::{Hybrid, WORK, run};
 use super::{of_run, reported};
-use headwater_model::diagnosis::CauseClass::ThreadImbalance;
+use headwater_model::diagnosis::CauseClass::{SerialRegion, ThreadImbalance};
 use headwater_model::run::{CtxId, Run, Sample};
 
 /// A run of one rank whose own thread works for so many seconds in the loop of the pool's one thread.
-fn beside(pool: fn(u32, u16) -> f64, own: f64) -> Run {
+fn beside(busy: fn(u32, u16) -> f64, own: f64) -> Run {
+    with_serial(busy, own, |_| 0.0)
+}
+
+/// The same with what that thread computes alone.
+fn with_serial(busy: fn(u32, u16) -> f64, own: f64, serial: fn(u32) -> f64) -> Run {
     let mut made = run(
         1,
         &Hybrid {
             threads: 1,
-            busy: pool,
+            busy,
+            serial,
             joined: true,
             ..Default::default()
         },
@@ -52,4 +58,17 @@ fn an_even_pool_is_no_cause() {
         let d = of_run(beside(|_, _| 1.0, own));
         assert_eq!(reported(&d), [], "{own} s");
     }
+}
+
+#[test]
+fn what_the_first_thread_does_alone_is_serial_but_not_its_part_of_the_pools_work() {
+    let d = of_run(with_serial(|_, _| 1.0, 1.0, |_| 0.8));
+    assert_eq!(reported(&d), [(SerialRegion, "0".to_string(), 20, 0.4)]);
+}
+
+#[test]
+fn a_thread_that_waits_for_no_other_loses_nothing_to_a_pool() {
+    let mut made = beside(|_, _| 1.5, 0.5);
+    made.waits.clear();
+    assert_eq!(reported(&of_run(made)), []);
 }

@@ -49,7 +49,8 @@ fn propose(pag: &Pag, scale: &Scale, teams: &Teams, least: f64) -> Vec<Proposal>
     let outside = |v: VertexIx| {
         let mut stages = [TopDown::STARTUP, TopDown::WINDDOWN].into_iter();
         let staged = stages.any(|stage| pag.top.contains(stage, v));
-        !staged && scale.teams_around(pag, v).next().is_none()
+        let around = scale.teams_around(pag, v).next();
+        !staged && around.is_none() && !teams.is_in_pool(pag, v)
     };
     let ranks: Vec<u32> = (0..scale.p).filter(|r| sizes[*r as usize] > 1).collect();
     let keys = data.keys_where(|k| outside(k.vertex));

@@ -47,8 +47,7 @@ pub const FINDER: Finder = Finder {
 fn propose(pag: &Pag, scale: &Scale, teams: &Teams, least: f64) -> Vec<Proposal> {
     let callers = callers_wait(scale);
     let of_team = |team: &Team| {
-        let pool = team.with_own_threads(pag, scale);
-        let team = pool.as_ref().unwrap_or(team);
+        let team = teams.with_own_threads(team);
         let losses = team.losses(Stretch::imbalance);
         let whole: f64 = losses.iter().sum();
         if whole <= 0.0 || whole < least {
