@@ -7,7 +7,8 @@ use std::process::{Output, Stdio};
 use std::time::Duration;
 use support::{built, collector, headwater, said};
 
-/// Computes until a file is there. With MPI, its ranks agree on that in each step, and then pause and resume recording.
+/// Computes until a file is there. With MPI, its ranks agree on that in each step, and then pause and resume recording. The
+/// first rank alone ends with 7: a launcher ends all others at once when one does so, and this one has something to say.
 const PROGRAM: &str = r#"
 #include <stdio.h>
 #include <unistd.h>
@@ -40,7 +41,7 @@ int main(int argc, char **argv) {
 #endif
     if (first)
         puts("done");
-    return 7;
+    return first ? 7 : 0;
 }
 "#;
 
