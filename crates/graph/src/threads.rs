@@ -144,8 +144,8 @@ pub(crate) fn stretches(run: &Run, of: impl Fn(CtxId) -> Option<VertexIx>) -> Ve
 }
 
 /// The lives of threads that were still there when the run ended, as those of a pool are: they left no team. Threads that
-/// slept nearly all the time are left out: libraries have such threads, and they do none of the program's work. Of their
-/// sleep, only waits for other threads are known to be none.
+/// slept nearly all the time are left out: libraries have such threads, and they do none of the program's work. Other sleep
+/// than waits for other threads is left out, since it may be sleep until there is work.
 fn unended(run: &Run, of: &impl Fn(CtxId) -> Option<VertexIx>) -> Vec<TeamStretch> {
     let ended: FxHashSet<(u32, u16)> = run.teams.iter().map(|t| (t.rank, t.thread)).collect();
     let mut locked: FxHashMap<(u32, u16), u64> = FxHashMap::default();
@@ -170,7 +170,7 @@ fn unended(run: &Run, of: &impl Fn(CtxId) -> Option<VertexIx>) -> Vec<TeamStretc
             from: team,
             to: team,
             count: 1,
-            wall: t.wall_ns as f64 * NANO,
+            wall: (t.cpu_ns as f64 + t.runq_ns as f64) * NANO + locked,
             cpu: t.cpu_ns as f64 * NANO,
             runq: t.runq_ns as f64 * NANO,
             blocked: locked,

@@ -4,10 +4,11 @@
 //! that the linker has put into the program itself is called directly: then there is nothing to see.
 
 use crate::entry::regions::{
-    begin, end, headwater_region_begin, headwater_region_end, headwater_region_iteration,
+    begin, end, ends_early, headwater_region_begin, headwater_region_end,
+    headwater_region_iteration,
 };
 use crate::libraries::loader;
-use crate::threads::{local::local, named::Ends, thread::Caller};
+use crate::threads::{named::Ends, thread::Caller};
 use headwater_mpi_call::args::{self, Args};
 use std::ffi::{CStr, c_char, c_void};
 use std::ptr::{null, null_mut};
@@ -139,7 +140,7 @@ fn before(does: Does, args: &Args, from: Caller) {
         Does::EndsAttribute if is_of_regions(first, from) => unsafe {
             end(Ends::TaskOf(of(first)))
         },
-        Does::DestroysObject if local().early_regions.get() > 0 => {}
+        Does::DestroysObject if ends_early() => {}
         // SAFETY: as above.
         Does::EndsObject | Does::DestroysObject => unsafe { end(Ends::TaskOf(of(first))) },
         Does::Iterates => headwater_region_iteration(),

@@ -34,6 +34,11 @@ pub unsafe fn begin(name: *const c_char, domain: *const c_void) {
     }
 }
 
+/// Whether the next end is of a region that began before the recording.
+pub fn ends_early() -> bool {
+    local().early_regions.get() > 0 && recording().is_none_or(|t| !t.has_regions())
+}
+
 /// A region ends.
 ///
 /// # Safety

@@ -9,9 +9,12 @@ use crate::measure::allocation;
 use crate::measure::contended::{self, Contended, Threads};
 use crate::measure::scale::Scale;
 use crate::measure::stretch::{Share, Stretch};
-use headwater_graph::{Pag, RankRow, RankRows, TeamStretch, TopDown, VertexIx, sum_rows};
+use headwater_graph::{
+    Pag, RankRow, RankRows, TeamStretch, ThreadTime, TopDown, VertexIx, sum_rows,
+};
 use headwater_model::run::ThreadInfo;
 use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::BTreeMap;
 
 /// A vertex around a team contains it if the ranks' computation there is at least this share of the team's losses;
 /// sampling and rounding leave a little out.
@@ -21,8 +24,11 @@ const MOST: f64 = 0.9;
 /// one another are not a team.
 const TOGETHER: f64 = 0.5;
 
-/// A rank's own thread is one of a pool if it computes this part of the mean of the others in their places.
+/// A rank's own thread is one of a pool if it computes this part of what the others do in their places.
 const BESIDE: f64 = 0.1;
+
+/// The threads of a pool do this part of their work where the ranks' own threads work, too.
+const MOSTLY: f64 = 0.5;
 
 /// A team at one scale, all ranks.
 #[derive(Clone, Debug)]
@@ -107,14 +113,33 @@ fn site(pag: &Pag, v: VertexIx) -> Site {
 }
 
 impl Team {
-    /// The ranks' own threads can have lost at most what they waited for other threads, without their waits for locks.
-    fn limit_to_waits(&mut self, scale: &Scale) {
+    /// The ranks' own threads can have lost at most the part `of_waits` of what they waited for other threads, without
+    /// their waits for locks; and nothing to a pool in which they are the slowest.
+    fn limit_to_waits(&mut self, scale: &Scale, of_waits: &[f64]) {
         let mut waited = vec![0.0; self.felt.len()];
         let edges = scale.view().parallel.threads.iter();
         let callers = &scale.view().threads;
         for e in edges.filter(|e| !e.kind.is_lock() && callers.calls_mpi(e.rank, e.thread)) {
-            if let Some(slot) = waited.get_mut(e.rank as usize) {
-                *slot += e.wait;
+            if let Some((slot, part)) = waited
+                .get_mut(e.rank as usize)
+                .zip(of_waits.get(e.rank as usize))
+            {
+                *slot += e.wait * part;
+            }
+        }
+        for s in &self.stretches {
+            let is_own = |t: &&Share| callers.calls_mpi(s.rank, t.thread);
+            let own = s
+                .shares
+                .iter()
+                .filter(is_own)
+                .map(|t| t.busy)
+                .fold(0.0, f64::max);
+            if let Some(slot) = waited
+                .get_mut(s.rank as usize)
+                .filter(|_| own >= s.slowest(|t| t.busy))
+            {
+                *slot = 0.0;
             }
         }
         let lost = self.losses(Stretch::imbalance);
@@ -127,57 +152,100 @@ impl Team {
 }
 
 /// A team with the ranks' own threads, which compute in the same places beside it, but which no barrier brings together
-/// with it.
+/// with it. Of all of them the CPU time counts, since it is not known what a rank's own thread sleeps for there.
 #[derive(Debug)]
 struct Pool {
     team: Team,
-    /// Where its threads compute.
+    /// Where both compute.
     sites: FxHashSet<Site>,
 }
 
 impl Pool {
-    /// The pool of a team; `None` if it is none.
+    /// All pools among teams.
+    fn all(pag: &Pag, scale: &Scale, teams: &[Team]) -> Vec<Self> {
+        let pools = teams.iter().filter_map(|team| Self::new(pag, scale, team));
+        let mut pools: Vec<Self> = pools.collect();
+        // Which of several pools a rank waited for is not known.
+        let mut of_waits = vec![0.0; scale.p as usize];
+        for s in pools.iter().flat_map(|pool| &pool.team.stretches) {
+            if let Some(slot) = of_waits.get_mut(s.rank as usize) {
+                *slot += 1.0;
+            }
+        }
+        of_waits
+            .iter_mut()
+            .for_each(|n: &mut f64| *n = 1.0 / n.max(1.0));
+        pools
+            .iter_mut()
+            .for_each(|pool| pool.team.limit_to_waits(scale, &of_waits));
+        pools
+    }
+
+    /// The pool of a team; `None` if it is none: if the ranks' own threads do not compute where the team mostly does.
     fn new(pag: &Pag, scale: &Scale, team: &Team) -> Option<Self> {
+        let rows = scale.team_rows(team.vertex);
         let is_whole = |t: &TeamStretch| t.from == team.vertex && t.to == team.vertex;
         let once = (0..scale.p).all(|rank| team.of_rank(rank).len() <= 1);
-        if team.joined || !once || !scale.team_rows(team.vertex).iter().all(is_whole) {
+        if team.joined || !once || !rows.iter().all(is_whole) {
             return None;
         }
         let threads = &scale.view().threads;
-        let members = team.stretches.iter();
-        let members = members.flat_map(|s| s.shares.iter().map(|t| (s.rank, t.thread)));
-        let members: FxHashSet<(u32, u16)> = members.collect();
-        let computing = || threads.times.iter().filter(|t| t.cpu > 0.0);
-        let of_pool = computing().filter(|t| members.contains(&(t.rank, t.thread)));
-        let sites = of_pool.map(|t| site(pag, t.vertex));
-        let sites: FxHashSet<Site> = sites.filter(|site| site.1 != u32::MAX).collect();
-        let mut own: FxHashMap<(u32, u16), f64> = FxHashMap::default();
-        for t in computing().filter(|t| threads.calls_mpi(t.rank, t.thread)) {
-            if sites.contains(&site(pag, t.vertex)) {
-                *own.entry((t.rank, t.thread)).or_default() += t.cpu;
+        let cpu: FxHashMap<(u32, u16), f64> = rows
+            .iter()
+            .map(|t| ((t.rank, t.thread), computed(t)))
+            .collect();
+        // By place, the seconds of the pool and of the ranks' own threads, which may be in other teams elsewhere.
+        let mut at: FxHashMap<Site, (f64, f64)> = FxHashMap::default();
+        let is_free = |v: VertexIx| scale.teams_around(pag, v).all(|of| of == team.vertex);
+        let known = threads.times.iter().map(|t| (t, site(pag, t.vertex)));
+        let known: Vec<_> = known
+            .filter(|(t, site)| t.cpu > 0.0 && site.1 != u32::MAX)
+            .collect();
+        let is_own = |t: &ThreadTime| threads.calls_mpi(t.rank, t.thread) && is_free(t.vertex);
+        for (t, site) in &known {
+            if cpu.contains_key(&(t.rank, t.thread)) {
+                at.entry(*site).or_default().0 += t.cpu;
+            } else if is_own(t) {
+                at.entry(*site).or_default().1 += t.cpu;
             }
         }
+        at.retain(|_, (pool, own)| *own >= BESIDE * *pool && *pool > 0.0);
+        let mut shared: Vec<f64> = at.values().map(|both| both.0).collect();
+        shared.sort_by(f64::total_cmp);
+        if shared.iter().sum::<f64>() < MOSTLY * rows.iter().map(computed).sum::<f64>() {
+            return None;
+        }
+        let mut own: BTreeMap<(u32, u16), f64> = BTreeMap::new();
+        for (t, _) in known
+            .iter()
+            .filter(|(t, site)| at.contains_key(site) && is_own(t))
+        {
+            *own.entry((t.rank, t.thread)).or_default() += t.cpu;
+        }
         let mut team = team.clone();
-        let mut is_one = false;
         for s in &mut team.stretches {
+            for share in &mut s.shares {
+                share.busy = cpu
+                    .get(&(s.rank, share.thread))
+                    .copied()
+                    .unwrap_or(share.busy);
+            }
             let least = BESIDE * s.mean();
-            let of_rank = own
-                .iter()
-                .filter(|((rank, _), busy)| *rank == s.rank && **busy > least);
-            let mut added: Vec<Share> = of_rank
+            let of_rank = own.range((s.rank, 0)..=(s.rank, u16::MAX));
+            let added = of_rank
+                .filter(|(_, busy)| **busy > least)
                 .map(|((_, thread), busy)| Share {
                     thread: *thread,
                     busy: *busy,
                     ..Share::default()
-                })
-                .collect();
-            added.sort_by_key(|share| share.thread);
-            is_one |= !added.is_empty();
+                });
+            let added: Vec<Share> = added.collect();
             s.shares.splice(0..0, added);
         }
+        team.felt.fill(1.0);
         find_rank_time(pag, scale, &mut team);
-        team.limit_to_waits(scale);
-        is_one.then_some(Self { team, sites })
+        let sites = at.into_keys().collect();
+        Some(Self { team, sites })
     }
 }
 
@@ -253,9 +321,8 @@ impl Teams {
                 Some(team)
             })
             .collect();
-        let pools = teams.iter().filter_map(|team| Pool::new(pag, scale, team));
         Self {
-            pools: pools.collect(),
+            pools: Pool::all(pag, scale, &teams),
             teams,
             contended,
         }
@@ -268,6 +335,11 @@ impl Teams {
             .binary_search_by_key(&team.vertex, |p| p.team.vertex);
         let pool = at.ok().and_then(|i| self.pools.get(i));
         pool.map_or(team, |pool| &pool.team)
+    }
+
+    /// Whether a team is a pool.
+    pub fn is_pool(&self, team: &Team) -> bool {
+        !std::ptr::eq(self.with_own_threads(team), team)
     }
 
     /// Whether `v` is a place in which the threads of a pool compute: the ranks' own threads are not alone there.

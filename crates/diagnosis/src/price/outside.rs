@@ -19,10 +19,17 @@ fn leads_out(pag: &Pag, v: VertexIx) -> bool {
 /// The loop or function around the call by which `v` leaves the program's code, and the name of what is called. A function
 /// with source lines that such code calls back is the program's again.
 fn home(pag: &Pag, v: VertexIx) -> Option<(VertexIx, String)> {
-    let is_back =
-        |v: &VertexIx| pag.top.get(*v).kind == VertexKind::Function && pag.place(*v).file.is_some();
-    let mut outside = pag.top.ancestors(v).take_while(|v| !is_back(v));
-    let call = outside.find(|v| leads_out(pag, *v))?;
+    let call = pag.top.ancestors(v).find(|v| leads_out(pag, *v))?;
+    let is_back = |v: VertexIx| {
+        let vertex = pag.top.get(v);
+        vertex.kind == VertexKind::Function
+            && vertex.module == pag.top.get(call).module
+            && pag.place(v).file.is_some()
+    };
+    let mut called = pag.top.ancestors(v).take_while(|v| *v != call);
+    if called.any(is_back) {
+        return None;
+    }
     let named = |v: &VertexIx| {
         let kind = pag.top.get(*v).kind;
         *v > TopDown::WINDDOWN

@@ -1,9 +1,9 @@
 //! Pools: threads that wait for work beside the rank's own thread, which works too.
 
-use super::hybrid::{Hybrid, WORK, run};
+use super::hybrid::{CREATE, Hybrid, WORK, run};
 use super::{of_run, reported};
 use headwater_model::diagnosis::CauseClass::{SerialRegion, ThreadImbalance};
-use headwater_model::run::{CtxId, Run, Sample};
+use headwater_model::run::{Context, CtxId, Run, Sample};
 
 /// A run of one rank whose own thread works for so many seconds in the loop of the pool's one thread.
 fn beside(busy: fn(u32, u16) -> f64, own: f64) -> Run {
@@ -70,5 +70,33 @@ fn what_the_first_thread_does_alone_is_serial_but_not_its_part_of_the_pools_work
 fn a_thread_that_waits_for_no_other_loses_nothing_to_a_pool() {
     let mut made = beside(|_, _| 1.5, 0.5);
     made.waits.clear();
+    assert_eq!(reported(&of_run(made)), []);
+}
+
+#[test]
+fn who_is_late_beside_a_pool_is_not_waited_for_by_itself() {
+    assert_eq!(reported(&of_run(beside(|_, _| 0.5, 1.5))), []);
+}
+
+/// A helper that runs one small function of many is no pool: what the rank's own thread does is not serial for its sake.
+#[test]
+fn a_helper_with_a_small_function_in_common_is_no_pool() {
+    let mut made = with_serial(|_, _| 2.0, 0.3, |_| 8.0);
+    made.contexts.push(Context {
+        parent: CREATE,
+        module: 0,
+        offset: 0x1310,
+        exact: true,
+    });
+    let elsewhere = CtxId(made.contexts.len() as u32 - 1);
+    let own = made.samples.iter().position(|s| s.thread == 1);
+    let mut moved = made.samples[own.expect("samples of the helper")].clone();
+    let all = moved.cpu_ns;
+    (moved.ctx, moved.cpu_ns) = (elsewhere, all / 20 * 19);
+    made.samples
+        .iter_mut()
+        .filter(|s| s.thread == 1)
+        .for_each(|s| s.cpu_ns = all / 20);
+    made.samples.push(moved);
     assert_eq!(reported(&of_run(made)), []);
 }

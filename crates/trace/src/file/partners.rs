@@ -17,13 +17,16 @@ impl Partners {
     /// Of a column of peers; the table has `ranks` and rows of `width` values, the program has `size` ranks. None if the
     /// column has more ranks than the table: making them takes no longer than the table does.
     pub(super) fn of(peers: &Elastic, ranks: &Ranks, width: usize, size: u32) -> Self {
+        if peers.parts.len() as u64 > ranks.len() || ranks.len() > MOST_CELLS {
+            return Self::default();
+        }
         let count: u64 = peers.parts.iter().map(|part| part.ranks.len()).sum();
         let lengths = peers.parts.iter().map(|part| match part.values.terms() {
             [Term::Run { stride: 0, .. }] => 1,
             _ => part.values.len(),
         });
         let width = lengths.max().unwrap_or(0).clamp(1, width.max(1) as u64);
-        if count.max(peers.parts.len() as u64) > ranks.len() || ranks.len() > MOST_CELLS {
+        if count > ranks.len() {
             return Self::default();
         }
         let ranks = ranks.to_vec();

@@ -10,14 +10,14 @@ use crate::find::proposal::{Loss, Proposal};
 use crate::measure::inclusive::{Inclusive, communicates};
 use crate::measure::scale::Scale;
 use crate::measure::stretch::Share;
-use crate::measure::teams::Teams;
+use crate::measure::teams::{Team, Teams};
 use headwater_dataflow::numbers::stats;
 use headwater_graph::{Pag, TopDown, VertexIx, sum_rows};
 use headwater_model::diagnosis::{CauseClass, ThreadTimes};
 use headwater_model::psg::VertexKind;
 use headwater_model::run::{CtxId, ThreadInfo};
 use headwater_model::words;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::cmp::Reverse;
 
 /// A place is reported only if this part of its serial computation is its own, and not that of places inside it: users
@@ -200,7 +200,22 @@ struct Beside {
 fn beside(scale: &Scale, teams: &Teams) -> Vec<f64> {
     let lives: FxHashMap<(u32, u16), (u64, u64)> =
         (scale.run().threads.iter().filter_map(life_on_cores)).collect();
+    // A single thread that was there to the end may be one of a library, or wait for work on its core.
+    let ended: FxHashSet<(u32, u16)> = (scale.run().teams.iter())
+        .map(|t| (t.rank, t.thread))
+        .collect();
+    let is_helper = |t: &&Team| {
+        let mut all = t.stretches.iter();
+        !teams.is_pool(t)
+            && all.all(|s| {
+                s.shares.len() == 1
+                    && s.shares
+                        .iter()
+                        .all(|t| !ended.contains(&(s.rank, t.thread)))
+            })
+    };
     let outside = teams.teams.iter().filter(|t| !t.joined || !t.inside);
+    let outside = outside.filter(|t| !is_helper(t));
     let stretches = outside.flat_map(|t| &t.stretches).map(|s| {
         let life = |t: &Share| lives.get(&(s.rank, t.thread)).copied();
         let join = |a: (u64, u64), b: (u64, u64)| (a.0.min(b.0), a.1.max(b.1));

@@ -47,6 +47,7 @@ pub const FINDER: Finder = Finder {
 fn propose(pag: &Pag, scale: &Scale, teams: &Teams, least: f64) -> Vec<Proposal> {
     let callers = callers_wait(scale);
     let of_team = |team: &Team| {
+        let is_pool = teams.is_pool(team);
         let team = teams.with_own_threads(team);
         let losses = team.losses(Stretch::imbalance);
         let whole: f64 = losses.iter().sum();
@@ -55,7 +56,11 @@ fn propose(pag: &Pag, scale: &Scale, teams: &Teams, least: f64) -> Vec<Proposal>
         }
         let (ranks, worst) = concerned(&losses);
         let divided = Divided::new(pag, scale, team);
-        let loops = uneven_loops(pag, scale, team, &divided, (whole, least));
+        // The call paths of a pool do not say which loops are whose.
+        let loops = match is_pool {
+            true => Vec::new(),
+            false => uneven_loops(pag, scale, team, &divided, (whole, least)),
+        };
         let uneven = match loops.is_empty() {
             true => vec![all_of_it(
                 pag,
