@@ -42,4 +42,4 @@ pub use pag::{Pag, RunView};
 pub use parallel::{CollectiveEdge, FlowEdge, MessageLink, ParallelView};
 pub use structures::{Structures, is_runtime_library};
 pub use threads::{TeamStretch, ThreadEdge, ThreadTime, ThreadView};
-pub use topdown::{TopDown, TopVertex, VertexIx};
+pub use topdown::{Site, TopDown, TopVertex, VertexIx};

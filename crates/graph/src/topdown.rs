@@ -13,6 +13,9 @@ use rustc_hash::FxHashMap;
 /// Index of a vertex of the top-down view.
 pub type VertexIx = u32;
 
+/// A place in the source, on any call path: module, function and vertex within it.
+pub type Site = (u32, u32, u32);
+
 /// A vertex of the top-down view.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TopVertex {
@@ -348,14 +351,18 @@ impl TopDown {
         place
     }
 
+    /// The site of a vertex; `None` where its function is not known.
+    pub fn site(&self, v: VertexIx) -> Option<Site> {
+        let vertex = self.get(v);
+        let site = (vertex.module, vertex.function, vertex.psg);
+        (vertex.function != u32::MAX).then_some(site)
+    }
+
     /// Whether two vertices are one place in the source, on different call paths; never where the function is not
     /// known.
     pub fn is_same_place(&self, a: VertexIx, b: VertexIx) -> bool {
-        let site = |v: VertexIx| {
-            let vertex = self.get(v);
-            (vertex.module, vertex.function, vertex.psg)
-        };
-        site(a) == site(b) && self.get(a).function != u32::MAX
+        let site = self.site(a);
+        site.is_some() && site == self.site(b)
     }
 
     /// The functions, inlined functions and loops around `v`, outermost first, ending with `v`.

@@ -2,7 +2,7 @@
 
 use crate::measure::program_place;
 use crate::measure::scale::Scale;
-use headwater_graph::{Pag, VertexIx};
+use headwater_graph::{Pag, Site, VertexIx};
 use headwater_model::psg::{Function, ModuleStructure, Vertex, VertexKind};
 use rustc_hash::FxHashMap;
 
@@ -20,18 +20,8 @@ fn is_release(name: &str) -> bool {
     name.contains("unlock") || name.starts_with("drop") && name.contains("MutexGuard")
 }
 
-/// A place in the source, on any call path: module, function and vertex within it.
-pub type Site = (u32, u32, u32);
-
 /// Seconds by rank and thread.
 pub type ByThread = FxHashMap<(u32, u16), f64>;
-
-/// The site of a vertex; `None` where its function is not known.
-pub fn site(pag: &Pag, v: VertexIx) -> Option<Site> {
-    let vertex = pag.top.get(v);
-    let known = vertex.function != u32::MAX;
-    known.then_some((vertex.module, vertex.function, vertex.psg))
-}
 
 /// The function that contains a vertex.
 pub fn function_of(pag: &Pag, v: VertexIx) -> Option<VertexIx> {

@@ -11,13 +11,13 @@
 //! in all of them at the same time.
 
 use crate::measure::contended::Contended;
-use crate::measure::hold_times::{self, ByThread, Site};
+use crate::measure::hold_times::{self, ByThread};
 use crate::measure::queue::{self, MOST_ROUNDS, Works};
 use crate::measure::scale::Scale;
 use crate::measure::stretch::{Share, Stretch};
 use crate::measure::teams::{Team, Teams};
 use headwater_dataflow::numbers::stats::{self, CONFIDENCE};
-use headwater_graph::{Pag, VertexIx};
+use headwater_graph::{Pag, Site, VertexIx};
 use headwater_model::run::WaitKind;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeMap;
@@ -143,7 +143,7 @@ struct Line<'a> {
 /// The lines of one team.
 fn lines<'a>(pag: &Pag, rows: &[(usize, &'a Contended)]) -> Vec<Line<'a>> {
     // Where the function is not known, each vertex is a site of its own.
-    let site = |v: VertexIx| hold_times::site(pag, v).unwrap_or((u32::MAX, u32::MAX, v));
+    let site = |v: VertexIx| pag.top.site(v).unwrap_or((u32::MAX, u32::MAX, v));
     let mut line_of: FxHashMap<Site, usize> = FxHashMap::default();
     let mut into: Vec<usize> = Vec::new();
     for (_, c) in rows {
@@ -314,7 +314,7 @@ impl Line<'_> {
         let mut entered: FxHashMap<Site, FxHashSet<VertexIx>> = FxHashMap::default();
         for of in [|c: &Contended| c.taken, |c: &Contended| c.at] {
             for (place, c) in &self.rows {
-                if let Some(site) = hold_times::site(pag, of(c)) {
+                if let Some(site) = pag.top.site(of(c)) {
                     places.entry(site).or_insert(*place);
                     let function = hold_times::function_of(pag, of(c));
                     entered.entry(site).or_default().extend(function);

@@ -1,13 +1,12 @@
 //! Waits for locks by the place to change, and how much longer teams take because of them.
 
 use crate::measure::contended::Contended;
-use crate::measure::hold_times::{self, Site};
 use crate::measure::line::{self, Beyond, ByTeam};
 use crate::measure::scale::Scale;
 use crate::measure::stretch::Stretch;
 use crate::measure::teams::Teams;
 use headwater_dataflow::numbers::stats::CONFIDENCE;
-use headwater_graph::{Pag, VertexIx};
+use headwater_graph::{Pag, Site, VertexIx};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 
@@ -32,7 +31,7 @@ pub fn groups<'a>(pag: &Pag, waits: &[&'a Contended], allocator: bool) -> Vec<Gr
         // Memory may be allocated in an inner loop and freed in a loop around it.
         let around = pag.top.ancestors(v).filter(|_| allocator);
         let nested = around.filter_map(|o| of_vertex.get(&o).copied()).min();
-        let site = hold_times::site(pag, v);
+        let site = pag.top.site(v);
         let same = site.and_then(|s| of_site.get(&s).copied());
         let at = nested.into_iter().chain(same).min().unwrap_or(groups.len());
         if at == groups.len() {

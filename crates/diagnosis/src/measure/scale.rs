@@ -14,7 +14,7 @@ use crate::measure::waits::Waits;
 use headwater_dataflow::algorithm::Interrupted;
 use headwater_dataflow::numbers::stats;
 use headwater_dataflow::run::{Recorded, period, threads};
-use headwater_graph::{Key, Pag, RunView, TeamStretch, TopDown, VertexIx, sum_rows};
+use headwater_graph::{Key, Pag, RunView, TeamStretch, ThreadEdge, TopDown, VertexIx, sum_rows};
 use headwater_model::diagnosis::ScaleSummary;
 use headwater_model::run::{CtxId, Run};
 use headwater_model::words::{self, ScaleUnit, Subject};
@@ -217,6 +217,13 @@ impl Scale {
             all.iter().skip(start).take_while(|t| t.team == *way)
         });
         own.map(|t| t.to).collect()
+    }
+
+    /// Waits of the ranks' own threads for other threads, except for locks.
+    pub fn own_waits(&self) -> impl Iterator<Item = &ThreadEdge> {
+        let callers = &self.view().threads;
+        let edges = self.view().parallel.threads.iter();
+        edges.filter(|e| !e.kind.is_lock() && callers.calls_mpi(e.rank, e.thread))
     }
 
     /// Whether threads outnumber cores.

@@ -10,7 +10,7 @@ use crate::measure::contended::{self, Contended, Threads};
 use crate::measure::scale::Scale;
 use crate::measure::stretch::{Share, Stretch};
 use headwater_graph::{
-    Pag, RankRow, RankRows, TeamStretch, ThreadTime, TopDown, VertexIx, sum_rows,
+    Pag, RankRow, RankRows, Site, TeamStretch, ThreadTime, TopDown, VertexIx, sum_rows,
 };
 use headwater_model::run::ThreadInfo;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -104,22 +104,12 @@ impl Team {
     }
 }
 
-/// A place in the source, whatever the call path.
-type Site = (u32, u32, u32);
-
-fn site(pag: &Pag, v: VertexIx) -> Site {
-    let vertex = pag.top.get(v);
-    (vertex.module, vertex.function, vertex.psg)
-}
-
 impl Team {
     /// The ranks' own threads can have lost at most the part `of_waits` of what they waited for other threads, without
     /// their waits for locks; and nothing to a pool in which they are the slowest.
     fn limit_to_waits(&mut self, scale: &Scale, of_waits: &[f64]) {
         let mut waited = vec![0.0; self.felt.len()];
-        let edges = scale.view().parallel.threads.iter();
-        let callers = &scale.view().threads;
-        for e in edges.filter(|e| !e.kind.is_lock() && callers.calls_mpi(e.rank, e.thread)) {
+        for e in scale.own_waits() {
             if let Some((slot, part)) = waited
                 .get_mut(e.rank as usize)
                 .zip(of_waits.get(e.rank as usize))
@@ -127,6 +117,7 @@ impl Team {
                 *slot += e.wait * part;
             }
         }
+        let callers = &scale.view().threads;
         for s in &self.stretches {
             let is_own = |t: &&Share| callers.calls_mpi(s.rank, t.thread);
             let own = s
@@ -163,7 +154,17 @@ struct Pool {
 impl Pool {
     /// All pools among teams.
     fn all(pag: &Pag, scale: &Scale, teams: &[Team]) -> Vec<Self> {
-        let pools = teams.iter().filter_map(|team| Self::new(pag, scale, team));
+        let mut may = teams
+            .iter()
+            .filter(|team| Self::may_be(scale, team))
+            .peekable();
+        if may.peek().is_none() {
+            return Vec::new();
+        }
+        let times = scale.view().threads.times.iter().filter(|t| t.cpu > 0.0);
+        let times = times.filter_map(|t| Some((t, pag.top.site(t.vertex)?)));
+        let times: Vec<(&ThreadTime, Site)> = times.collect();
+        let pools = may.filter_map(|team| Self::new(pag, scale, team, &times));
         let mut pools: Vec<Self> = pools.collect();
         // Which of several pools a rank waited for is not known.
         let mut of_waits = vec![0.0; scale.p as usize];
@@ -181,14 +182,17 @@ impl Pool {
         pools
     }
 
-    /// The pool of a team; `None` if it is none: if the ranks' own threads do not compute where the team mostly does.
-    fn new(pag: &Pag, scale: &Scale, team: &Team) -> Option<Self> {
-        let rows = scale.team_rows(team.vertex);
+    /// Whether no barrier brings a team together, and the ranks' own threads are not in it.
+    fn may_be(scale: &Scale, team: &Team) -> bool {
         let is_whole = |t: &TeamStretch| t.from == team.vertex && t.to == team.vertex;
         let once = (0..scale.p).all(|rank| team.of_rank(rank).len() <= 1);
-        if team.joined || !once || !rows.iter().all(is_whole) {
-            return None;
-        }
+        !team.joined && once && scale.team_rows(team.vertex).iter().all(is_whole)
+    }
+
+    /// The pool of a team; `None` if it is none: if the ranks' own threads do not compute where the team mostly does.
+    /// `times` are those of all threads where the place is known.
+    fn new(pag: &Pag, scale: &Scale, team: &Team, times: &[(&ThreadTime, Site)]) -> Option<Self> {
+        let rows = scale.team_rows(team.vertex);
         let threads = &scale.view().threads;
         let cpu: FxHashMap<(u32, u16), f64> = rows
             .iter()
@@ -197,12 +201,8 @@ impl Pool {
         // By place, the seconds of the pool and of the ranks' own threads, which may be in other teams elsewhere.
         let mut at: FxHashMap<Site, (f64, f64)> = FxHashMap::default();
         let is_free = |v: VertexIx| scale.teams_around(pag, v).all(|of| of == team.vertex);
-        let known = threads.times.iter().map(|t| (t, site(pag, t.vertex)));
-        let known: Vec<_> = known
-            .filter(|(t, site)| t.cpu > 0.0 && site.1 != u32::MAX)
-            .collect();
         let is_own = |t: &ThreadTime| threads.calls_mpi(t.rank, t.thread) && is_free(t.vertex);
-        for (t, site) in &known {
+        for (t, site) in times {
             if cpu.contains_key(&(t.rank, t.thread)) {
                 at.entry(*site).or_default().0 += t.cpu;
             } else if is_own(t) {
@@ -216,7 +216,7 @@ impl Pool {
             return None;
         }
         let mut own: BTreeMap<(u32, u16), f64> = BTreeMap::new();
-        for (t, _) in known
+        for (t, _) in times
             .iter()
             .filter(|(t, site)| at.contains_key(site) && is_own(t))
         {
@@ -329,24 +329,19 @@ impl Teams {
     }
 
     /// A team with the ranks' own threads, if they work beside it.
-    pub fn with_own_threads<'a>(&'a self, team: &'a Team) -> &'a Team {
+    pub fn pool(&self, team: &Team) -> Option<&Team> {
         let at = self
             .pools
             .binary_search_by_key(&team.vertex, |p| p.team.vertex);
         let pool = at.ok().and_then(|i| self.pools.get(i));
-        pool.map_or(team, |pool| &pool.team)
-    }
-
-    /// Whether a team is a pool.
-    pub fn is_pool(&self, team: &Team) -> bool {
-        !std::ptr::eq(self.with_own_threads(team), team)
+        pool.map(|pool| &pool.team)
     }
 
     /// Whether `v` is a place in which the threads of a pool compute: the ranks' own threads are not alone there.
     pub fn is_in_pool(&self, pag: &Pag, v: VertexIx) -> bool {
-        self.pools
-            .iter()
-            .any(|pool| pool.sites.contains(&site(pag, v)))
+        let site = pag.top.site(v);
+        let has = |pool: &Pool| site.is_some_and(|site| pool.sites.contains(&site));
+        self.pools.iter().any(has)
     }
 
     /// The team of a vertex.
@@ -372,7 +367,10 @@ impl Teams {
     /// Number of threads of the largest team of each rank; 1 if there is none.
     pub fn sizes(&self, ranks: u32) -> Vec<usize> {
         let mut out = vec![1; ranks as usize];
-        let teams = self.teams.iter().map(|team| self.with_own_threads(team));
+        let teams = self
+            .teams
+            .iter()
+            .map(|team| self.pool(team).unwrap_or(team));
         for s in teams.flat_map(|t| &t.stretches) {
             if let Some(size) = out.get_mut(s.rank as usize) {
                 *size = s.shares.len().max(*size);

@@ -5,18 +5,15 @@
 //! vertex: only then do two threads that let each other go on form a cycle.
 
 use crate::pag::{Pag, RunView};
-use crate::topdown::VertexIx;
+use crate::topdown::{Site, VertexIx};
 use rustc_hash::{FxHashMap, FxHashSet};
-
-/// A place in the source: module, function, vertex of its structure.
-type Place = (u32, u32, u32);
 
 /// Vertices at which threads were seen.
 pub(super) struct Holders<'a> {
     pag: &'a Pag,
     seen: FxHashSet<(u32, u16, VertexIx)>,
     /// By rank, thread and place: the vertex at which most time went by, and this time.
-    mostly: FxHashMap<(u32, u16, Place), (VertexIx, f64)>,
+    mostly: FxHashMap<(u32, u16, Site), (VertexIx, f64)>,
 }
 
 impl<'a> Holders<'a> {
@@ -39,7 +36,9 @@ impl<'a> Holders<'a> {
             mostly: FxHashMap::default(),
         };
         for ((rank, thread, v), seconds) in seconds {
-            let Some(place) = this.place(v) else { continue };
+            let Some(place) = this.pag.top.site(v) else {
+                continue;
+            };
             let most = this
                 .mostly
                 .entry((rank, thread, place))
@@ -52,18 +51,12 @@ impl<'a> Holders<'a> {
         this
     }
 
-    /// `None` where the function is not known.
-    fn place(&self, v: VertexIx) -> Option<Place> {
-        let vertex = self.pag.top.get(v);
-        (vertex.function != u32::MAX).then_some((vertex.module, vertex.function, vertex.psg))
-    }
-
     /// The vertex of a thread that held what was recorded at `on`.
     pub(super) fn at(&self, rank: u32, thread: u16, on: VertexIx) -> VertexIx {
         if self.seen.contains(&(rank, thread, on)) {
             return on;
         }
-        let place = self.place(on);
+        let place = self.pag.top.site(on);
         let mostly = place.and_then(|p| self.mostly.get(&(rank, thread, p)));
         mostly.map_or(on, |m| m.0)
     }

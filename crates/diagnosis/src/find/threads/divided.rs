@@ -7,7 +7,7 @@
 use crate::measure::scale::Scale;
 use crate::measure::teams::Team;
 use headwater_dataflow::numbers::stats;
-use headwater_graph::{Pag, VertexIx};
+use headwater_graph::{Pag, Site, VertexIx};
 use headwater_model::psg::VertexKind;
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -59,7 +59,7 @@ impl<'a> Divided<'a> {
         top.get(v).kind.is_loop() && !self.ends.iter().any(|end| top.contains(v, *end))
     }
 
-    /// The outermost divided loop around `v`, or `v`.
+    /// The outermost divided loop around `v`, which may be `v`.
     fn outermost(&self, v: VertexIx) -> Option<VertexIx> {
         self.path(v)?.last().copied()
     }
@@ -97,7 +97,7 @@ impl UnevenLoop {
         self.seconds.iter().map(of).collect()
     }
 
-    /// By rank: the standard error of that. Each sample stands for `period` seconds.
+    /// By rank: the standard error of the excess, seconds, if a sample stands for `period` seconds.
     pub fn errors(&self, period: f64) -> Vec<f64> {
         let of = |seconds: &Vec<f64>| (stats::max(seconds) * period.max(0.0)).sqrt();
         self.seconds.iter().map(of).collect()
@@ -113,31 +113,19 @@ impl UnevenLoop {
     }
 }
 
-/// The loops of a team that are uneven each for itself, the one with the largest loss first. None if there are fewer than
-/// two, one whose part of the `whole` loss is below `least` seconds, or if they are late in turn, or if
-/// many others have a part of the loss.
-pub fn uneven_loops(
-    pag: &Pag,
-    scale: &Scale,
-    team: &Team,
-    divided: &Divided,
-    (whole, least): (f64, f64),
-) -> Vec<UnevenLoop> {
+/// All loops that a team divides, each once, with what its threads compute there.
+fn loops_of(pag: &Pag, scale: &Scale, team: &Team, divided: &Divided) -> Vec<UnevenLoop> {
     let positions: Vec<_> = (0..scale.p).map(|rank| team.positions(rank)).collect();
     let empty: Vec<Vec<f64>> = positions.iter().map(|p| vec![0.0; p.names.len()]).collect();
     let mut loops: Vec<UnevenLoop> = Vec::new();
-    let mut numbers: FxHashMap<VertexIx, usize> = FxHashMap::default();
+    let mut numbers: FxHashMap<Site, usize> = FxHashMap::default();
     for v in divided.ways.iter().flat_map(|way| pag.inside(*way)) {
         let here = scale.view().threads.times_in(v);
-        let Some(outermost) = divided.outermost(v).filter(|_| !here.is_empty()) else {
+        let outermost = divided.outermost(v).filter(|_| !here.is_empty());
+        let Some((outermost, site)) = outermost.and_then(|v| Some((v, pag.top.site(v)?))) else {
             continue;
         };
-        let number = *numbers.entry(outermost).or_insert_with(|| {
-            let is_same = |v: &VertexIx| pag.top.is_same_place(*v, outermost);
-            let same = |l: &UnevenLoop| l.vertices.first().is_some_and(is_same);
-            let known = loops.iter().position(same);
-            known.unwrap_or(loops.len())
-        });
+        let number = *numbers.entry(site).or_insert(loops.len());
         if number == loops.len() {
             loops.push(UnevenLoop {
                 vertices: Vec::new(),
@@ -159,6 +147,20 @@ pub fn uneven_loops(
             }
         }
     }
+    loops
+}
+
+/// The loops of a team that are uneven each for itself, the one with the largest loss first. None if there are fewer than
+/// two, if the part of one in the `whole` loss is below `least` seconds, if they are late in turn, or if other loops have
+/// much of the loss.
+pub fn uneven_loops(
+    pag: &Pag,
+    scale: &Scale,
+    team: &Team,
+    divided: &Divided,
+    (whole, least): (f64, f64),
+) -> Vec<UnevenLoop> {
+    let mut loops = loops_of(pag, scale, team, divided);
     let sum = |of: &UnevenLoop| of.excess().iter().sum::<f64>();
     let error = |of: &UnevenLoop| of.errors(scale.period).into_iter().fold(0.0, f64::hypot);
     loops.retain(|of| sum(of) > CLEARLY * error(of));

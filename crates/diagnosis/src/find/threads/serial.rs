@@ -206,7 +206,7 @@ fn beside(scale: &Scale, teams: &Teams) -> Vec<f64> {
         .collect();
     let is_helper = |t: &&Team| {
         let mut all = t.stretches.iter();
-        !teams.is_pool(t)
+        teams.pool(t).is_none()
             && all.all(|s| {
                 s.shares.len() == 1
                     && s.shares

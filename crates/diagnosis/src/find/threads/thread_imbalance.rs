@@ -47,8 +47,8 @@ pub const FINDER: Finder = Finder {
 fn propose(pag: &Pag, scale: &Scale, teams: &Teams, least: f64) -> Vec<Proposal> {
     let callers = callers_wait(scale);
     let of_team = |team: &Team| {
-        let is_pool = teams.is_pool(team);
-        let team = teams.with_own_threads(team);
+        let pool = teams.pool(team);
+        let team = pool.unwrap_or(team);
         let losses = team.losses(Stretch::imbalance);
         let whole: f64 = losses.iter().sum();
         if whole <= 0.0 || whole < least {
@@ -57,9 +57,9 @@ fn propose(pag: &Pag, scale: &Scale, teams: &Teams, least: f64) -> Vec<Proposal>
         let (ranks, worst) = concerned(&losses);
         let divided = Divided::new(pag, scale, team);
         // The call paths of a pool do not say which loops are whose.
-        let loops = match is_pool {
-            true => Vec::new(),
-            false => uneven_loops(pag, scale, team, &divided, (whole, least)),
+        let loops = match pool {
+            Some(_) => Vec::new(),
+            None => uneven_loops(pag, scale, team, &divided, (whole, least)),
         };
         let uneven = match loops.is_empty() {
             true => vec![all_of_it(
@@ -302,10 +302,7 @@ fn times(team: &Team, rank: u32) -> (ThreadTimes, Vec<f64>) {
 /// Seconds by place that the ranks' own threads wait for other threads, except for locks.
 fn callers_wait(scale: &Scale) -> FxHashMap<VertexIx, f64> {
     let mut at: FxHashMap<VertexIx, f64> = FxHashMap::default();
-    let callers = &scale.view().threads;
-    let edges = scale.view().parallel.threads.iter();
-    let own = edges.filter(|e| !e.kind.is_lock() && callers.calls_mpi(e.rank, e.thread));
-    for e in own {
+    for e in scale.own_waits() {
         *at.entry(e.at).or_default() += e.wait;
     }
     at
