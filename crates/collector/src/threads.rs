@@ -6,6 +6,7 @@ pub mod futex;
 pub mod gil;
 pub mod local;
 pub mod locks;
+pub mod made;
 pub mod named;
 pub mod part;
 pub mod pause;

@@ -39,6 +39,8 @@ pub struct Birth {
     librarys: bool,
     /// What is known about it if it is from before `MPI_Init`.
     early: Option<Box<Early>>,
+    /// The next one in [`OVER`].
+    next: *mut Birth,
 }
 
 /// What is known about a thread from before `MPI_Init`.
@@ -55,6 +57,9 @@ struct Early {
 
 /// Births before `MPI_Init`. Only the thread that takes a birth out of here may free it.
 static EARLY: [AtomicPtr<Birth>; 256] = [const { AtomicPtr::new(std::ptr::null_mut()) }; 256];
+/// Births of threads that have ended. The next thread that makes one frees them: a thread that allocates nothing would set
+/// the allocator up only to free its birth, which takes as long as some threads live.
+static OVER: AtomicPtr<Birth> = AtomicPtr::new(std::ptr::null_mut());
 /// Whether `MPI_Init` is over.
 static INIT_OVER: AtomicBool = AtomicBool::new(false);
 
@@ -169,6 +174,7 @@ pub fn take_up() -> *mut Thread {
 /// The program calls `pthread_create` or `thrd_create`. Argument `at` is the start routine, and the next one is the
 /// routine's argument.
 pub fn create(real: usize, args: &Args, from: Caller, at: u8) -> i64 {
+    free_those_over();
     let birth = birth_of(args, from, at).map(|b| Box::into_raw(Box::new(b)));
     let Some(birth) = birth.filter(|b| is_in_order(*b)) else {
         // SAFETY: the libc's own function for these arguments.
@@ -207,6 +213,7 @@ fn birth_of(args: &Args, from: Caller, at: u8) -> Option<Birth> {
         recording: AtomicPtr::new(std::ptr::null_mut()),
         librarys,
         early: None,
+        next: std::ptr::null_mut(),
     };
     if local().is_librarys.get() {
         return Some(new(true));
@@ -216,8 +223,8 @@ fn birth_of(args: &Args, from: Caller, at: u8) -> Option<Birth> {
     match t {
         Some(t) if t.in_mpi.load(Ordering::Relaxed) => Some(new(true)),
         Some(t) if RECORDING.load(Ordering::Relaxed) => {
-            let attributes = if at == 2 { args.raw(1) } else { 0 };
-            if has_small_stack(attributes) {
+            let stack_asked = stack_asked(if at == 2 { args.raw(1) } else { 0 });
+            if stack_asked < SMALLEST_STACK {
                 process_spool::say(
                     "Threads whose stacks are smaller than 64 KiB were not recorded.",
                 );
@@ -225,11 +232,16 @@ fn birth_of(args: &Args, from: Caller, at: u8) -> Option<Birth> {
             }
             let ctx = t.context(from);
             let in_team = !runtimes::is_runtime(from.return_address);
+            if in_team {
+                t.makes(ctx);
+            }
             t.expect_waits();
             let child = t.undisturbed(|t| {
                 let origin = t.origin(ctx);
                 t.contexts.with_room(|| recording_for(origin, in_team))
             })?;
+            // SAFETY: nobody else uses it until the thread begins.
+            unsafe { (*child).stack_asked = stack_asked };
             let mut birth = new(false);
             birth.recording = AtomicPtr::new(child);
             Some(birth)
@@ -250,19 +262,25 @@ fn birth_of(args: &Args, from: Caller, at: u8) -> Option<Birth> {
     }
 }
 
-fn has_small_stack(attributes: u64) -> bool {
+/// How large a stack is asked for by `attributes`, bytes; `usize::MAX` for the usual size.
+fn stack_asked(attributes: u64) -> usize {
     let mut bytes = usize::MAX;
     if attributes != 0 {
         // SAFETY: the program's own attributes, as the function is defined.
         unsafe { libc::pthread_attr_getstacksize(attributes as *const _, &mut bytes) };
     }
-    bytes < SMALLEST_STACK
+    bytes
+}
+
+/// A number for the threads that thread `maker` makes by the call `ctx`.
+pub fn made_at_key(maker: u32, ctx: u32) -> u64 {
+    u64::from(maker) << 32 | u64::from(ctx)
 }
 
 /// A recording for a thread that is made at `origin`. It is the recording of a thread that was made there too and has
 /// ended, or else a new one. If there is no room for a new one, it is that of any thread that has ended.
 fn recording_for(origin: Origin, in_team: bool) -> Option<*mut Thread> {
-    let key = u64::from(origin.thread) << 32 | u64::from(origin.ctx);
+    let key = made_at_key(origin.thread, origin.ctx);
     let free = |t: &Thread| t.take_for_next();
     let same = |t: &Thread| t.made_at_key.load(Ordering::Relaxed) == key && free(t);
     let at = roster::find(same)
@@ -325,9 +343,35 @@ impl Drop for End {
             }
             // The thread that makes recordings in `MPI_Init` may be looking at it. Then it is not freed.
             if birth.early.is_none() || struck(self.0) {
-                drop(Box::from_raw(self.0));
+                is_over(self.0);
             }
         }
+    }
+}
+
+/// Leaves the birth of the calling thread, which nobody else uses, to be freed.
+unsafe fn is_over(birth: *mut Birth) {
+    let mut first = OVER.load(Ordering::Relaxed);
+    loop {
+        // SAFETY: promised by the caller.
+        unsafe { (*birth).next = first };
+        match OVER.compare_exchange_weak(first, birth, Ordering::Release, Ordering::Relaxed) {
+            Ok(_) => return,
+            Err(now) => first = now,
+        }
+    }
+}
+
+/// Frees the births of threads that have ended.
+fn free_those_over() {
+    if OVER.load(Ordering::Relaxed).is_null() {
+        return;
+    }
+    let mut next = OVER.swap(std::ptr::null_mut(), Ordering::Acquire);
+    while !next.is_null() {
+        // SAFETY: each was left here by its thread, and nobody else has taken it.
+        let birth = unsafe { Box::from_raw(next) };
+        next = birth.next;
     }
 }
 

@@ -389,6 +389,10 @@ fn join(t: &mut Thread, call: &Call) -> i64 {
     let handle = call.arguments[0];
     let is = |t: &Thread| t.handle.load(Ordering::Relaxed) == handle;
     let goes_on = roster::find(|t| is(t) && t.tid.load(Ordering::Relaxed) > 0).is_some();
+    // SAFETY: recordings are never freed.
+    if let Some(joined) = roster::find(is).and_then(|at| unsafe { at.as_ref() }) {
+        t.joins_one(joined.made_at_key.load(Ordering::Relaxed));
+    }
     let least = if goes_on { 0 } else { WORTH_READING };
     waiting(t, call, WaitKind::Join, least, |_| Holder {
         // SAFETY: recordings are never freed, and a number does not change.
@@ -403,6 +407,7 @@ fn meet(t: &mut Thread, call: &Call) -> i64 {
         return call.go();
     }
     let ctx = t.context(call.frame.caller());
+    t.meets_those_it_made();
     t.barrier_enter(ctx);
     let wait = Wait::begin(t, ctx, call.frame.caller().stack_pointer);
     let result = call.go();

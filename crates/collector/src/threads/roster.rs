@@ -7,12 +7,15 @@
 use crate::threads::thread::Thread;
 use headwater_call_path::Origin;
 use headwater_format::spool::layout::ContextRow;
-use std::sync::atomic::{AtomicPtr, Ordering};
+use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 
 /// The most threads that can be recorded. The file has no room for the tables of more.
 pub const MOST: usize = 512;
 
 static ALL: [AtomicPtr<Thread>; MOST] = [const { AtomicPtr::new(std::ptr::null_mut()) }; MOST];
+
+/// All that are there have smaller numbers. Most programs have few, and some make threads all the time.
+static USED: AtomicUsize = AtomicUsize::new(0);
 
 /// Where the contexts of each are.
 static CONTEXTS: [AtomicPtr<ContextRow>; MOST] =
@@ -24,6 +27,7 @@ pub fn put(number: u32, thread: *mut Thread, contexts: *const ContextRow) {
     if let (Some(place), Some(rows)) = (ALL.get(number), CONTEXTS.get(number)) {
         rows.store(contexts.cast_mut(), Ordering::Release);
         place.store(thread, Ordering::Release);
+        USED.fetch_max(number + 1, Ordering::AcqRel);
     }
 }
 
@@ -39,7 +43,8 @@ pub fn origin(number: u32, ctx: u32) -> Option<Origin> {
 
 /// All of them, in the order of their numbers. The caller may look only at what is atomic.
 pub fn all() -> impl Iterator<Item = *mut Thread> {
-    let all = ALL.iter().map(|p| p.load(Ordering::Acquire));
+    let all = ALL.iter().take(USED.load(Ordering::Acquire));
+    let all = all.map(|p| p.load(Ordering::Acquire));
     all.filter(|t| !t.is_null())
 }
 

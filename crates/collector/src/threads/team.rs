@@ -28,6 +28,7 @@ use crate::guest::{clock, meter::Spent, recording};
 use crate::libraries::code;
 use crate::storage::table::Later;
 use crate::threads::{
+    made::Making,
     pause::PauseState,
     thread::{self, Caller, Thread, WORTH_READING},
 };
@@ -94,6 +95,8 @@ pub struct Teams {
     locked: u64,
     arrived: Arrival,
     met: Met,
+    /// What it may meet at a barrier while it is in no team.
+    pub(super) making: Making,
 }
 
 /// How long a thread was in regions that it began, nanoseconds.
@@ -131,12 +134,18 @@ impl Teams {
             locked: 0,
             arrived: Arrival::NONE,
             met: Met { real: 0, own: 0 },
+            making: Making::new(),
         }
     }
 
     /// Whether the thread is in one.
     pub fn in_one(&self) -> bool {
         self.now.team != NONE
+    }
+
+    /// Whether it is in this one.
+    pub fn is_in(&self, team: u32) -> bool {
+        self.now.team == team
     }
 
     /// The team met; `own` is its longest time, and this thread's arrival was one of them.
@@ -164,6 +173,7 @@ impl Teams {
     /// The thread has ended, wherever it was.
     pub fn forget(&mut self) {
         (self.now, self.arrived) = (Stretch::NONE, Arrival::NONE);
+        self.making = Making::new();
     }
 }
 
@@ -286,6 +296,13 @@ impl Thread {
             t.begin_stretch(team, team, now);
             outer
         })
+    }
+
+    /// Is one of a team that began at `since`. It has measured what it used from then on, or from before.
+    pub(super) fn begin_beside(&mut self, team: u32, since: u64) {
+        self.teams.looked = since;
+        self.teams.fresh = false;
+        self.begin_stretch(team, team, since);
     }
 
     /// Arrives at a barrier, at context `ctx`.

@@ -131,6 +131,10 @@ pub struct Thread {
     /// What decoding needs from the start of a call to its end, with its links.
     pub buffers: CallBuffers,
     stack: Stack,
+    /// How large a stack the thread was made with, bytes; `usize::MAX` for the usual size.
+    pub stack_asked: usize,
+    /// The handle of the thread whose stack that is, and how large it was made.
+    stack_of: (libc::pthread_t, usize),
     /// Records all its events, if the run is traced.
     trace: Option<Box<Tracer>>,
     /// Whether tracing the last call took longer than usual.

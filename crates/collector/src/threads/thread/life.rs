@@ -285,6 +285,8 @@ impl Thread {
             windows: Windows::new(later(spool, number, Windows::ROWS, false, whole)?),
             buffers: CallBuffers::new(number, if whole { 256 } else { 0 }),
             stack: Stack::NONE,
+            stack_asked: 0,
+            stack_of: (0, 0),
             trace: if whole {
                 Tracer::of_thread(number)
             } else {
@@ -392,14 +394,12 @@ impl Thread {
 
     /// The calling thread begins, and this is its recording.
     pub fn begin_born(&mut self) {
-        let (tid, stack) = (tid(), Stack::own());
-        self.contexts.set_stack(stack);
+        // SAFETY: a plain query.
+        let (tid, handle) = (tid(), unsafe { libc::pthread_self() });
+        self.find_stack(handle);
         self.regions.close_all();
-        self.stack = stack;
         self.for_signals.lend();
         self.schedstat.follow(tid);
-        // SAFETY: a plain query.
-        let handle = unsafe { libc::pthread_self() };
         // A thread that has ended may have had the same handle.
         for other in roster::all().filter(|t| !std::ptr::eq(*t, self)) {
             // SAFETY: recordings are never freed, and this is atomic.
@@ -418,6 +418,16 @@ impl Thread {
         self.begin_counting(is_newborn);
         self.begin_totals(self.sampled_at.0, true);
         self.in_mpi.store(false, Ordering::Relaxed);
+    }
+
+    /// Finds the calling thread's stack. To ask for it takes a system call and memory. A thread's handle points to the end of
+    /// its stack, so a thread with the handle of the one before it and a stack of the same size has the same stack.
+    fn find_stack(&mut self, handle: libc::pthread_t) {
+        let is_of = (handle, self.stack_asked);
+        if std::mem::replace(&mut self.stack_of, is_of) != is_of {
+            self.stack = Stack::own();
+        }
+        self.contexts.set_stack(self.stack);
     }
 
     /// For a thread that is running already, and not the calling one: it is sampled from now on.
@@ -472,7 +482,8 @@ impl Thread {
             let cpu = clock::thread_cpu();
             self.sum_up(cpu, clock::now(), self.own_run_delay());
             self.place_unsampled(cpu);
-            self.sampler.has_lived(cpu);
+            // Opening events is not what it lived for.
+            self.sampler.has_lived(self.base.lived());
         }
         // Pending signals arrive before this returns. They are recognised by what the recording still has.
         self.sampler.stop();

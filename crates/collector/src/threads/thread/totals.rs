@@ -58,6 +58,11 @@ pub struct Base {
 }
 
 impl Base {
+    /// CPU time of the thread since its totals began until it was last seen, nanoseconds.
+    pub(super) fn lived(&self) -> u64 {
+        self.counted.1
+    }
+
     /// Nothing.
     pub const fn new() -> Self {
         Self {
