@@ -255,3 +255,82 @@ fn threads_behind_a_launcher_need_a_number_of_ranks() {
         assert!(text.contains("say on how many ranks"), "{text}");
     }
 }
+
+/// A hybrid program: ranks, each with the threads that OpenMP gives it.
+const HYBRID: &str = r#"
+#include <mpi.h>
+#include <omp.h>
+#include <stdio.h>
+int main(int argc, char **argv) {
+    int got, rank, ranks, threads = 0;
+    double sum = 0, all;
+    MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &got);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    for (int step = 0; step < 10; step++) {
+        double part = 0;
+#pragma omp parallel reduction(+ : part)
+        {
+#pragma omp single
+            threads = omp_get_num_threads();
+#pragma omp for
+            for (int k = 1; k <= 12000000 / ranks; k++)
+                part += 1.0 / (k + part);
+        }
+        MPI_Allreduce(&part, &all, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+        sum += all;
+    }
+    if (rank == 0)
+        printf("%d ranks of %d threads\n", ranks, threads);
+    MPI_Finalize();
+    return sum < 0;
+}
+"#;
+
+#[test]
+fn a_hybrid_program_is_recorded_on_a_grid_of_ranks_and_threads() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let at = dir.path();
+    let flags = ["-O2", "-fopenmp"];
+    if support::built("mpicc.openmpi", at, "hybrid", HYBRID, &flags).is_none() {
+        return;
+    }
+    let launcher = [
+        "--",
+        "mpirun.openmpi",
+        "--oversubscribe",
+        "--bind-to",
+        "none",
+        "-n",
+        "{np}",
+    ];
+    let grid = [
+        "run",
+        "-q",
+        "-n",
+        "1,2",
+        "--threads",
+        "2,1",
+        "--json=d.json",
+    ];
+    let out = run(at, &[&grid[..], &launcher, &["./hybrid"]].concat());
+    assert!(out.status.success(), "{}", said(&out));
+    let all = [(1, 1), (1, 2), (2, 1), (2, 2)];
+    let ran = all.map(|(ranks, threads)| format!("{ranks} ranks of {threads} threads\n"));
+    assert_eq!(String::from_utf8_lossy(&out.stdout), ran.concat());
+    let text = std::fs::read_to_string(at.join("d.json")).expect("a diagnosis");
+    let d: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    let scales = d["scales"].as_array().expect("scales").iter();
+    let scales: Vec<_> = scales
+        .map(|s| (s["ranks"].as_u64(), s["threads_each"].as_u64()))
+        .collect();
+    assert_eq!(scales, all.map(|(r, t)| (Some(r), Some(t))), "{text}");
+    // Each of them is a run of its own, and the largest one has efficiencies between ranks and between threads.
+    let end = &d["scales"][3]["efficiencies"];
+    for figure in [&end["load_balance"], &end["threads"]["load_balance"]] {
+        let figure = figure.as_f64();
+        assert!(figure.is_some_and(|f| f > 0.5 && f <= 1.0), "{end}");
+    }
+    let out = run(at, &["diagnose", "hybrid.1.t1", "hybrid.2.t2"]);
+    assert!(out.status.success(), "{}", said(&out));
+}

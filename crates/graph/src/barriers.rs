@@ -3,11 +3,16 @@
 //! Compilers make several calls of one barrier, such as in each branch of a condition before it, and the threads of a team
 //! then come to different ones. Such calls are on one line of one function, on one call path. Two barriers of one macro are,
 //! too, but threads go from the first to the second. Where threads go from one call to another, these are not taken as one.
+//!
+//! A thread that meets those that it made comes to their barriers on a call path of its own, which does not begin at the
+//! call that made them.
 
 use crate::pag::RunView;
 use crate::structures::Structures;
 use crate::topdown::{TopDown, VertexIx};
 use rustc_hash::{FxHashMap, FxHashSet};
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// By vertex of a barrier's call: the first call of the same barrier, where that is another one. Of all runs together, so
 /// that they have the same.
@@ -47,4 +52,41 @@ pub(crate) fn first_calls(
     let several: FxHashSet<VertexIx> = several.map(|t| of(t.to)).collect();
     first.retain(|_, of| !several.contains(of));
     first
+}
+
+/// By team and by the vertex of a barrier's call that is not inside the team's call: the call inside it of the same barrier.
+/// Of several the one whose call path ends alike for longest.
+pub(crate) fn from_outside(
+    runs: &[RunView],
+    top: &TopDown,
+    structures: &Structures,
+    first: &FxHashMap<VertexIx, VertexIx>,
+) -> FxHashMap<(VertexIx, VertexIx), VertexIx> {
+    let mut ends: BTreeMap<VertexIx, [BTreeSet<VertexIx>; 2]> = BTreeMap::new();
+    for t in runs.iter().flat_map(|run| &run.parallel.teams) {
+        for v in [t.from, t.to].into_iter().filter(|v| *v != t.team) {
+            let v = first.get(&v).copied().unwrap_or(v);
+            let [inside, outside] = ends.entry(t.team).or_default();
+            let is_inside = top.contains(t.team, v);
+            if is_inside { inside } else { outside }.insert(v);
+        }
+    }
+    let place = |v: VertexIx| {
+        let place = top.place(structures, v);
+        (place.file, place.first_line, place.function, place.name)
+    };
+    let alike = |a: VertexIx, b: VertexIx| {
+        let pairs = top.ancestors(a).zip(top.ancestors(b));
+        pairs.take_while(|(a, b)| place(*a) == place(*b)).count()
+    };
+    let mut out = FxHashMap::default();
+    for (team, [inside, outside]) in ends {
+        for v in outside {
+            let same = inside.iter().map(|i| (alike(v, *i), Reverse(*i)));
+            if let Some((1.., Reverse(same))) = same.max() {
+                out.insert((team, v), same);
+            }
+        }
+    }
+    out
 }

@@ -30,6 +30,8 @@ pub struct Pag {
     pub runs: Vec<RunView>,
     /// Calls of barriers that have several.
     barriers: FxHashMap<VertexIx, VertexIx>,
+    /// By team and call of a barrier outside of it: the call inside of it.
+    met_from_outside: FxHashMap<(VertexIx, VertexIx), VertexIx>,
     /// For each vertex, the source line with the most sampled CPU time.
     hottest: FxHashMap<VertexIx, u32>,
     /// Sampled CPU time of each run by vertex and source line, nanoseconds.
@@ -99,8 +101,10 @@ impl Pag {
                 view
             })
             .collect();
+        let barriers = barriers::first_calls(&views, &top, &structures);
         Self {
-            barriers: barriers::first_calls(&views, &top, &structures),
+            met_from_outside: barriers::from_outside(&views, &top, &structures, &barriers),
+            barriers,
             structures,
             children: top.children(),
             top,
@@ -110,9 +114,11 @@ impl Pag {
         }
     }
 
-    /// The first call of the barrier that `v` is a call of; `v` itself where nothing else is one.
-    pub fn barrier(&self, v: VertexIx) -> VertexIx {
-        self.barriers.get(&v).copied().unwrap_or(v)
+    /// The first call of the barrier of `team` that `v` is a call of; `v` itself where nothing else is one.
+    pub fn barrier(&self, team: VertexIx, v: VertexIx) -> VertexIx {
+        let first = self.barriers.get(&v).copied().unwrap_or(v);
+        let inside = self.met_from_outside.get(&(team, first)).copied();
+        inside.unwrap_or(first)
     }
 
     /// Where `v` is, with its hottest line.

@@ -3,21 +3,42 @@
 //! Useful computation is CPU time plus time asleep outside MPI. Where ranks outnumber cores, the run time is that of
 //! the same run with a core for each rank (see [`crate::measure::scale`]).
 
+use crate::measure::lock_groups;
 use crate::measure::processor;
 use crate::measure::scale::{self, Scale};
 use crate::measure::scaling;
+use crate::measure::teams::Teams;
 use crate::measure::thread_efficiency;
 use crate::measure::useful;
 use headwater_dataflow::numbers::stats;
+use headwater_graph::Pag;
 use headwater_model::diagnosis::{Efficiencies, ScaleSummary, Scaling};
 
-/// Summarises each scale; the first is the base of the scaling efficiencies, where scales can be compared. `unmet` is
-/// what the ranks of each scale would wait for locks beyond what was recorded.
-pub fn summaries(scales: &[Scale], unmet: &[Vec<f64>], scaling: Scaling) -> Vec<ScaleSummary> {
-    let compared = scales.len() > 1 && scale::paused_alike(scales);
-    let base = scales.first().filter(|_| compared);
-    let of_scale = |(scale, unmet): (&Scale, &Vec<f64>)| summary(scale, unmet, base, scaling);
-    scales.iter().zip(unmet).map(of_scale).collect()
+/// One scale with its teams.
+pub struct WithTeams<'a> {
+    scale: &'a Scale,
+    teams: &'a Teams,
+    /// By rank: seconds that it would wait for locks beyond what was recorded, with a core for each thread.
+    unmet: Vec<f64>,
+}
+
+impl<'a> WithTeams<'a> {
+    /// The scale on its graph.
+    pub fn new(pag: &Pag, scale: &'a Scale, teams: &'a Teams) -> Self {
+        Self {
+            scale,
+            teams,
+            unmet: lock_groups::unmet(pag, scale, teams),
+        }
+    }
+}
+
+/// Summarises each scale; the first is the base of the scaling efficiencies, where scales can be compared.
+pub fn summaries(scales: &[WithTeams], scaling: Scaling) -> Vec<ScaleSummary> {
+    let compared = scales.len() > 1 && scale::paused_alike(scales.iter().map(|s| s.scale));
+    let base = scales.first().map(|s| s.scale).filter(|_| compared);
+    let of_scale = |scale: &WithTeams| summary(scale, base, scaling);
+    scales.iter().map(of_scale).collect()
 }
 
 /// `a` divided by `b`; `None` unless `b` is above zero.
@@ -40,7 +61,12 @@ fn windows(scale: &Scale) -> Option<(f64, f64)> {
     (length > 0).then_some((share, events))
 }
 
-fn summary(scale: &Scale, unmet: &[f64], base: Option<&Scale>, scaling: Scaling) -> ScaleSummary {
+fn summary(of: &WithTeams, base: Option<&Scale>, scaling: Scaling) -> ScaleSummary {
+    let WithTeams {
+        scale,
+        teams,
+        unmet,
+    } = of;
     let recorded = scale.busy();
     let busy: Vec<f64> = recorded.iter().zip(unmet).map(|(b, u)| b + u).collect();
     let (mean, max) = (stats::mean(&busy), stats::max(&busy));
@@ -50,7 +76,7 @@ fn summary(scale: &Scale, unmet: &[f64], base: Option<&Scale>, scaling: Scaling)
         scale.ideal_seconds() + longer,
     );
     let parallel = share(mean, time);
-    let threads = thread_efficiency::of_scale(scale, unmet);
+    let threads = thread_efficiency::of_scale(scale, teams, unmet);
     // Serialisation needs the order of events: without windows it is unknown, not perfect.
     let known = !scale.replay.epochs.is_empty();
     // It is more than 1 where less work or better caches make ranks faster than their number, so it is not a share.

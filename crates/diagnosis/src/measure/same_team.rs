@@ -125,7 +125,7 @@ pub fn joined(
             if v == t.team {
                 return team;
             }
-            let v = pag.barrier(v);
+            let v = pag.barrier(t.team, v);
             let vertex = pag.top.get(v);
             if vertex.function == u32::MAX {
                 v

@@ -387,8 +387,9 @@ impl Scale {
 }
 
 /// Whether recording was paused equally often at all scales, so that all of them contain the same part of the program.
-pub fn paused_alike(scales: &[Scale]) -> bool {
-    let mut times = scales.iter().map(|s| s.run().header.pauses());
+pub fn paused_alike<'a>(scales: impl IntoIterator<Item = &'a Scale>) -> bool {
+    let scales = scales.into_iter();
+    let mut times = scales.map(|s| s.run().header.pauses());
     let first = times.next().flatten();
     first.is_some() && times.all(|t| t == first)
 }

@@ -1,7 +1,6 @@
 //! Runs of one program at their scales, with everything that finders use.
 
-use crate::measure::efficiency;
-use crate::measure::lock_groups;
+use crate::measure::efficiency::{self, WithTeams};
 use crate::measure::pace::Pace;
 use crate::measure::scale::{self, Scale};
 use crate::measure::scaling::{self, Guess};
@@ -128,7 +127,7 @@ impl Scales {
     /// A summary of each scale.
     pub fn summaries(&self) -> Vec<ScaleSummary> {
         let each = self.all.iter().zip(&self.teams);
-        let unmet = each.map(|(s, t)| lock_groups::unmet(self.pag(), s, t));
-        efficiency::summaries(&self.all, &unmet.collect::<Vec<_>>(), self.scaling)
+        let each = each.map(|(s, t)| WithTeams::new(self.pag(), s, t));
+        efficiency::summaries(&each.collect::<Vec<_>>(), self.scaling)
     }
 }

@@ -40,6 +40,11 @@ pub struct Stretch {
 }
 
 impl Stretch {
+    /// Its threads, each with its rank.
+    pub fn threads(&self) -> impl Iterator<Item = (u32, u16)> {
+        self.shares.iter().map(|t| (self.rank, t.thread))
+    }
+
     /// The most seconds of a thread.
     pub fn slowest(&self, time: impl Fn(&Share) -> f64) -> f64 {
         self.shares.iter().map(time).fold(0.0, f64::max)

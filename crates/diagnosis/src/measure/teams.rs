@@ -6,15 +6,13 @@
 //! for the allocator adds. Two parts cannot claim the same second.
 
 use crate::measure::allocation;
+use crate::measure::beside;
 use crate::measure::contended::{self, Contended, Threads};
 use crate::measure::scale::Scale;
 use crate::measure::stretch::{Share, Stretch};
-use headwater_graph::{
-    Pag, RankRow, RankRows, Site, TeamStretch, ThreadTime, TopDown, VertexIx, sum_rows,
-};
+use headwater_graph::{Pag, RankRow, RankRows, Site, TeamStretch, TopDown, VertexIx, sum_rows};
 use headwater_model::run::ThreadInfo;
 use rustc_hash::{FxHashMap, FxHashSet};
-use std::collections::BTreeMap;
 
 /// A vertex around a team contains it if the ranks' computation there is at least this share of the team's losses;
 /// sampling and rounding leave a little out.
@@ -23,12 +21,6 @@ const MOST: f64 = 0.9;
 /// Threads made by one call are a team if the slowest of them has this share of the life of all: threads that follow
 /// one another are not a team.
 const TOGETHER: f64 = 0.5;
-
-/// A rank's own thread is one of a pool if it computes this part of what the others do in their places.
-const BESIDE: f64 = 0.1;
-
-/// The threads of a pool do this part of their work where the ranks' own threads work, too.
-const MOSTLY: f64 = 0.5;
 
 /// A team at one scale, all ranks.
 #[derive(Clone, Debug)]
@@ -48,6 +40,10 @@ pub struct Team {
     pub keys: Vec<u32>,
     /// By rank: the part of its losses that can have lengthened the rank's computation there.
     pub felt: Vec<f64>,
+    /// Its work is inside these vertices: the calls that begin it, and where the ranks' own threads work if that is elsewhere.
+    pub starts: Vec<VertexIx>,
+    /// Where others compute and the ranks' own threads may do so beside them, outside of the calls that begin it.
+    pub shared: FxHashSet<Site>,
 }
 
 impl Team {
@@ -104,151 +100,6 @@ impl Team {
     }
 }
 
-impl Team {
-    /// The ranks' own threads can have lost at most the part `of_waits` of what they waited for other threads, without
-    /// their waits for locks; and nothing to a pool in which they are the slowest.
-    fn limit_to_waits(&mut self, scale: &Scale, of_waits: &[f64]) {
-        let mut waited = vec![0.0; self.felt.len()];
-        for e in scale.own_waits() {
-            if let Some((slot, part)) = waited
-                .get_mut(e.rank as usize)
-                .zip(of_waits.get(e.rank as usize))
-            {
-                *slot += e.wait * part;
-            }
-        }
-        let callers = &scale.view().threads;
-        for s in &self.stretches {
-            let is_own = |t: &&Share| callers.calls_mpi(s.rank, t.thread);
-            let own = s
-                .shares
-                .iter()
-                .filter(is_own)
-                .map(|t| t.busy)
-                .fold(0.0, f64::max);
-            if let Some(slot) = waited
-                .get_mut(s.rank as usize)
-                .filter(|_| own >= s.slowest(|t| t.busy))
-            {
-                *slot = 0.0;
-            }
-        }
-        let lost = self.losses(Stretch::imbalance);
-        for ((felt, lost), waited) in self.felt.iter_mut().zip(lost).zip(waited) {
-            if lost > waited {
-                *felt *= waited / lost;
-            }
-        }
-    }
-}
-
-/// A team with the ranks' own threads, which compute in the same places beside it, but which no barrier brings together
-/// with it. Of all of them the CPU time counts, since it is not known what a rank's own thread sleeps for there.
-#[derive(Debug)]
-struct Pool {
-    team: Team,
-    /// Where both compute.
-    sites: FxHashSet<Site>,
-}
-
-impl Pool {
-    /// All pools among teams.
-    fn all(pag: &Pag, scale: &Scale, teams: &[Team]) -> Vec<Self> {
-        let mut may = teams
-            .iter()
-            .filter(|team| Self::may_be(scale, team))
-            .peekable();
-        if may.peek().is_none() {
-            return Vec::new();
-        }
-        let times = scale.view().threads.times.iter().filter(|t| t.cpu > 0.0);
-        let times = times.filter_map(|t| Some((t, pag.top.site(t.vertex)?)));
-        let times: Vec<(&ThreadTime, Site)> = times.collect();
-        let pools = may.filter_map(|team| Self::new(pag, scale, team, &times));
-        let mut pools: Vec<Self> = pools.collect();
-        // Which of several pools a rank waited for is not known.
-        let mut of_waits = vec![0.0; scale.p as usize];
-        for s in pools.iter().flat_map(|pool| &pool.team.stretches) {
-            if let Some(slot) = of_waits.get_mut(s.rank as usize) {
-                *slot += 1.0;
-            }
-        }
-        of_waits
-            .iter_mut()
-            .for_each(|n: &mut f64| *n = 1.0 / n.max(1.0));
-        pools
-            .iter_mut()
-            .for_each(|pool| pool.team.limit_to_waits(scale, &of_waits));
-        pools
-    }
-
-    /// Whether no barrier brings a team together, and the ranks' own threads are not in it.
-    fn may_be(scale: &Scale, team: &Team) -> bool {
-        let is_whole = |t: &TeamStretch| t.from == team.vertex && t.to == team.vertex;
-        let once = (0..scale.p).all(|rank| team.of_rank(rank).len() <= 1);
-        !team.joined && once && scale.team_rows(team.vertex).iter().all(is_whole)
-    }
-
-    /// The pool of a team; `None` if it is none: if the ranks' own threads do not compute where the team mostly does.
-    /// `times` are those of all threads where the place is known.
-    fn new(pag: &Pag, scale: &Scale, team: &Team, times: &[(&ThreadTime, Site)]) -> Option<Self> {
-        let rows = scale.team_rows(team.vertex);
-        let threads = &scale.view().threads;
-        let cpu: FxHashMap<(u32, u16), f64> = rows
-            .iter()
-            .map(|t| ((t.rank, t.thread), computed(t)))
-            .collect();
-        // By place, the seconds of the pool and of the ranks' own threads, which may be in other teams elsewhere.
-        let mut at: FxHashMap<Site, (f64, f64)> = FxHashMap::default();
-        let is_free = |v: VertexIx| scale.teams_around(pag, v).all(|of| of == team.vertex);
-        let is_own = |t: &ThreadTime| threads.calls_mpi(t.rank, t.thread) && is_free(t.vertex);
-        for (t, site) in times {
-            if cpu.contains_key(&(t.rank, t.thread)) {
-                at.entry(*site).or_default().0 += t.cpu;
-            } else if is_own(t) {
-                at.entry(*site).or_default().1 += t.cpu;
-            }
-        }
-        at.retain(|_, (pool, own)| *own >= BESIDE * *pool && *pool > 0.0);
-        let mut shared: Vec<f64> = at.values().map(|both| both.0).collect();
-        shared.sort_by(f64::total_cmp);
-        if shared.iter().sum::<f64>() < MOSTLY * rows.iter().map(computed).sum::<f64>() {
-            return None;
-        }
-        let mut own: BTreeMap<(u32, u16), f64> = BTreeMap::new();
-        for (t, _) in times
-            .iter()
-            .filter(|(t, site)| at.contains_key(site) && is_own(t))
-        {
-            *own.entry((t.rank, t.thread)).or_default() += t.cpu;
-        }
-        let mut team = team.clone();
-        for s in &mut team.stretches {
-            for share in &mut s.shares {
-                share.busy = cpu
-                    .get(&(s.rank, share.thread))
-                    .copied()
-                    .unwrap_or(share.busy);
-            }
-            let least = BESIDE * s.mean();
-            let of_rank = own.range((s.rank, 0)..=(s.rank, u16::MAX));
-            let added = of_rank
-                .filter(|(_, busy)| **busy > least)
-                .map(|((_, thread), busy)| Share {
-                    thread: *thread,
-                    busy: *busy,
-                    ..Share::default()
-                });
-            let added: Vec<Share> = added.collect();
-            s.shares.splice(0..0, added);
-        }
-        team.felt.fill(1.0);
-        find_rank_time(pag, scale, &mut team);
-        let sites = at.into_keys().collect();
-        Some(Self { team, sites })
-    }
-}
-
 /// All teams of a run.
 #[derive(Debug, Default)]
 pub struct Teams {
@@ -256,8 +107,8 @@ pub struct Teams {
     pub teams: Vec<Team>,
     /// Waits for locks and for the allocator, by place.
     pub contended: Vec<Contended>,
-    /// Those of them that are pools, by vertex.
-    pools: Vec<Pool>,
+    /// Those of them that are pools, with the ranks' own threads, by vertex.
+    pools: Vec<Team>,
 }
 
 /// The parts of a thread's waiting that are set aside, and what each was for.
@@ -305,24 +156,28 @@ impl Teams {
                     .chunk_by(|a, b| (a.rank, a.from, a.to) == (b.rank, b.from, b.to))
                     .flat_map(|rows| generations(rows, &infos))
                     .map(|rows| stretch(&rows, &sums, &ends(&rows, &infos), scale.is_crowded()));
-                let joined = of_team
-                    .iter()
-                    .any(|t| scale.view().threads.calls_mpi(t.rank, t.thread));
                 let mut team = Team {
                     vertex,
                     stretches: stretches.collect(),
-                    joined,
+                    joined: false,
                     inside: computes_inside(pag, scale, vertex),
                     around: vertex,
                     keys: Vec::new(),
                     felt: vec![1.0; scale.p as usize],
+                    starts: scale.ways(vertex).to_vec(),
+                    shared: FxHashSet::default(),
                 };
+                if !team.inside {
+                    beside::keep_members(pag, scale, &mut team);
+                }
+                let is_own = |(rank, thread)| scale.view().threads.calls_mpi(rank, thread);
+                team.joined = team.stretches.iter().flat_map(Stretch::threads).any(is_own);
                 find_rank_time(pag, scale, &mut team);
                 Some(team)
             })
             .collect();
         Self {
-            pools: Pool::all(pag, scale, &teams),
+            pools: beside::pools(pag, scale, &teams),
             teams,
             contended,
         }
@@ -330,18 +185,15 @@ impl Teams {
 
     /// A team with the ranks' own threads, if they work beside it.
     pub fn pool(&self, team: &Team) -> Option<&Team> {
-        let at = self
-            .pools
-            .binary_search_by_key(&team.vertex, |p| p.team.vertex);
-        let pool = at.ok().and_then(|i| self.pools.get(i));
-        pool.map(|pool| &pool.team)
+        let at = self.pools.binary_search_by_key(&team.vertex, |p| p.vertex);
+        at.ok().and_then(|i| self.pools.get(i))
     }
 
-    /// Whether `v` is a place in which the threads of a pool compute: the ranks' own threads are not alone there.
-    pub fn is_in_pool(&self, pag: &Pag, v: VertexIx) -> bool {
+    /// Whether `v` is a place in which the ranks' own threads compute beside others, which do the same.
+    pub fn is_shared(&self, pag: &Pag, v: VertexIx) -> bool {
         let site = pag.top.site(v);
-        let has = |pool: &Pool| site.is_some_and(|site| pool.sites.contains(&site));
-        self.pools.iter().any(has)
+        let has = |team: &Team| site.is_some_and(|site| team.shared.contains(&site));
+        self.whole().any(has)
     }
 
     /// The team of a vertex.
@@ -364,14 +216,16 @@ impl Teams {
         out
     }
 
+    /// The teams, with the ranks' own threads where those work beside them.
+    pub fn whole(&self) -> impl Iterator<Item = &Team> {
+        let teams = self.teams.iter();
+        teams.map(|team| self.pool(team).unwrap_or(team))
+    }
+
     /// Number of threads of the largest team of each rank; 1 if there is none.
     pub fn sizes(&self, ranks: u32) -> Vec<usize> {
         let mut out = vec![1; ranks as usize];
-        let teams = self
-            .teams
-            .iter()
-            .map(|team| self.pool(team).unwrap_or(team));
-        for s in teams.flat_map(|t| &t.stretches) {
+        for s in self.whole().flat_map(|t| &t.stretches) {
             if let Some(size) = out.get_mut(s.rank as usize) {
                 *size = s.shares.len().max(*size);
             }
@@ -518,7 +372,7 @@ fn computes_inside(pag: &Pag, scale: &Scale, team: VertexIx) -> bool {
 
 /// Finds where the ranks' computation contains the team: inside the call that begins it if they work in it themselves,
 /// otherwise where they sleep until it has finished, at the call or around it.
-fn find_rank_time(pag: &Pag, scale: &Scale, team: &mut Team) {
+pub(super) fn find_rank_time(pag: &Pag, scale: &Scale, team: &mut Team) {
     let loss = |s: &Stretch| s.slowest(|t| t.busy + t.locked + t.allocator) - s.mean();
     let needed = team.losses(loss);
     let data = &scale.view().computation;

@@ -5,6 +5,7 @@
 //! load balance = (U + S) / (U + S + I), serialisation = U / (U + S), scheduling = (U + S + I) / (U + S + I + R).
 
 use crate::measure::scale::Scale;
+use crate::measure::teams::Teams;
 use crate::measure::useful;
 use headwater_model::diagnosis::ThreadEfficiencies;
 
@@ -20,12 +21,12 @@ struct Parts {
 
 /// The efficiencies of the threads of a run; `None` where threads are no part of its scale. `unmet` is what ranks would
 /// wait for locks beyond what was recorded, with a core for each thread.
-pub fn of_scale(scale: &Scale, unmet: &[f64]) -> Option<ThreadEfficiencies> {
+pub fn of_scale(scale: &Scale, teams: &Teams, unmet: &[f64]) -> Option<ThreadEfficiencies> {
     let threads = f64::from(scale.threads_each?);
     let mut parts = Parts::default();
     let ranks = scale.busy().into_iter().zip(useful::of_ranks(scale));
     for ((rank, (busy, useful)), unmet) in (0u32..).zip(ranks).zip(unmet) {
-        let (together, waiting) = in_teams(scale, rank);
+        let (together, waiting) = in_teams(teams, rank);
         let all = (busy + unmet) * threads;
         let useful = useful.min(all);
         let waiting = waiting.min(all - useful);
@@ -55,19 +56,13 @@ impl Parts {
     }
 }
 
-/// Seconds in which the teams of a rank work, and those in which their threads wait for the last one. What a thread
-/// needs for a stretch is its time without waiting for locks and for a core.
-fn in_teams(scale: &Scale, rank: u32) -> (f64, f64) {
-    let rows = scale.teams.iter().filter(|t| t.rank == rank);
-    let rows: Vec<_> = rows.collect();
+/// Seconds in which the teams of a rank work, and those in which their threads wait for the last one.
+fn in_teams(teams: &Teams, rank: u32) -> (f64, f64) {
     let (mut together, mut waiting) = (0.0, 0.0);
-    for stretch in rows.chunk_by(|a, b| (a.team, a.from, a.to) == (b.team, b.from, b.to)) {
-        let needs = stretch
-            .iter()
-            .map(|t| (t.wall - t.locked - t.runq).max(t.cpu));
-        let most = needs.clone().fold(0.0, f64::max);
+    for stretch in teams.whole().flat_map(|team| team.of_rank(rank)) {
+        let most = stretch.slowest(|t| t.busy);
         together += most;
-        waiting += needs.map(|need| most - need).sum::<f64>();
+        waiting += stretch.shares.iter().map(|t| most - t.busy).sum::<f64>();
     }
     (together, waiting)
 }

@@ -1,7 +1,6 @@
 //! POP's efficiencies as a table, for one run or over several scales.
 
-use crate::measure::efficiency;
-use crate::measure::lock_groups;
+use crate::measure::efficiency::{self, WithTeams};
 use crate::measure::scale::Scale;
 use crate::measure::scaling::{Growth, Guess, scaling_of};
 use crate::measure::teams::Teams;
@@ -131,11 +130,11 @@ fn efficiencies(call: &Call<'_>) -> Result<Vec<Value>, PassError> {
         Growth::new(r.pag(), &scales, &times)
     });
     let guess = scaling_of(&recorded, said(call)?, growth);
-    let unmet = scales.iter().zip(&runs).map(|(scale, run)| {
-        let teams = Teams::new(run.pag(), scale);
-        lock_groups::unmet(run.pag(), scale, &teams)
-    });
-    let summaries = efficiency::summaries(&scales, &unmet.collect::<Vec<_>>(), guess.scaling);
+    let each = || scales.iter().zip(&runs);
+    let teams: Vec<Teams> = each().map(|(s, run)| Teams::new(run.pag(), s)).collect();
+    let each = each().zip(&teams);
+    let each = each.map(|((s, run), teams)| WithTeams::new(run.pag(), s, teams));
+    let summaries = efficiency::summaries(&each.collect::<Vec<_>>(), guess.scaling);
     let process = scales.iter().all(|s| s.subject().is_process());
     Ok(vec![section(&summaries, &guess, process).into()])
 }

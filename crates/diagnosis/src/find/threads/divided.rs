@@ -10,6 +10,7 @@ use headwater_dataflow::numbers::stats;
 use headwater_graph::{Pag, Site, VertexIx};
 use headwater_model::psg::VertexKind;
 use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::BTreeSet;
 
 /// A loop must have this part of the loss, or it is no cause of its own.
 const OF_ITS_OWN: f64 = 0.2;
@@ -33,8 +34,8 @@ pub struct Divided<'a> {
 
 impl<'a> Divided<'a> {
     /// The loops of a team.
-    pub fn new(pag: &'a Pag, scale: &'a Scale, team: &Team) -> Self {
-        let ways = scale.ways(team.vertex);
+    pub fn new(pag: &'a Pag, scale: &Scale, team: &'a Team) -> Self {
+        let ways = &team.starts;
         let ends = scale.meets(team.vertex).into_iter();
         // Barriers that are not OpenMP's are waits of threads for each other.
         let waits = scale.view().parallel.threads.iter();
@@ -119,7 +120,9 @@ fn loops_of(pag: &Pag, scale: &Scale, team: &Team, divided: &Divided) -> Vec<Une
     let empty: Vec<Vec<f64>> = positions.iter().map(|p| vec![0.0; p.names.len()]).collect();
     let mut loops: Vec<UnevenLoop> = Vec::new();
     let mut numbers: FxHashMap<Site, usize> = FxHashMap::default();
-    for v in divided.ways.iter().flat_map(|way| pag.inside(*way)) {
+    // A rank's own thread may work around the call that begins the team.
+    let inside: BTreeSet<VertexIx> = (divided.ways.iter().flat_map(|w| pag.inside(*w))).collect();
+    for v in inside {
         let here = scale.view().threads.times_in(v);
         let outermost = divided.outermost(v).filter(|_| !here.is_empty());
         let Some((outermost, site)) = outermost.and_then(|v| Some((v, pag.top.site(v)?))) else {

@@ -50,7 +50,7 @@ fn propose(pag: &Pag, scale: &Scale, teams: &Teams, least: f64) -> Vec<Proposal>
         let mut stages = [TopDown::STARTUP, TopDown::WINDDOWN].into_iter();
         let staged = stages.any(|stage| pag.top.contains(stage, v));
         let around = scale.teams_around(pag, v).next();
-        !staged && around.is_none() && !teams.is_in_pool(pag, v)
+        !staged && around.is_none() && !teams.is_shared(pag, v)
     };
     let ranks: Vec<u32> = (0..scale.p).filter(|r| sizes[*r as usize] > 1).collect();
     let keys = data.keys_where(|k| outside(k.vertex));

@@ -16,6 +16,7 @@ use headwater_graph::{Pag, TopDown, VertexIx};
 use headwater_model::diagnosis::{CauseClass, Clock, ThreadTimes};
 use headwater_model::words;
 use rustc_hash::FxHashMap;
+use std::collections::BTreeSet;
 
 /// A rank (or thread) is concerned if it has this part of the largest loss (or excess).
 pub const CONCERNED: f64 = 0.5;
@@ -106,13 +107,7 @@ fn all_of_it(
     let (times, excess) = times(team, worst);
     let errors = team.losses(Stretch::imbalance_error);
     let late = late_in_team(team);
-    let places = place(
-        pag,
-        scale,
-        divided,
-        scale.ways(team.vertex),
-        (&late, !team.joined),
-    );
+    let places = place(pag, scale, divided, &team.starts, (&late, !team.joined));
     Uneven {
         places: places.unwrap_or_else(|| vec![team.vertex]),
         losses,
@@ -381,8 +376,10 @@ fn place(
     let late = is_late.values().filter(|l| **l).count().max(1) as f64;
     let others = (is_late.len() as f64 - late).max(1.0);
     let inside = |ways: &[VertexIx]| {
-        let here = ways.iter().flat_map(|w| pag.inside(*w));
-        let here = here.flat_map(|v| scale.view().threads.times_in(v));
+        let here: BTreeSet<VertexIx> = ways.iter().flat_map(|w| pag.inside(*w)).collect();
+        let here = here
+            .into_iter()
+            .flat_map(|v| scale.view().threads.times_in(v));
         let entries = here.filter_map(|t| {
             let column = usize::from(!is_late.get(&(t.rank, t.thread))?);
             let of = if column == 0 { late } else { others };
@@ -407,10 +404,11 @@ fn place(
     let beyond = |row: &[f64]| row[0] - row[1];
     let known = times.row(start).is_some_and(|row| beyond(row) > 0.0);
     let vertex = times.descend(pag, start, |row| if known { beyond(row) } else { row[0] });
-    let share = |row: &[f64]| row[1] >= BOTH * row[0];
-    let vertex = match times.row(vertex).is_some_and(share) {
-        true => divided.to_mend(vertex),
-        false => vertex,
+    // A rank's own thread may come to the same loop on another call path.
+    let same = |v: VertexIx| times.same_place(pag, v, |row| row[0] + row[1]);
+    let vertex = match times.sum(&same(vertex))[..] {
+        [late, others] if others >= BOTH * late => divided.to_mend(vertex),
+        _ => vertex,
     };
-    (vertex != TopDown::ROOT).then(|| times.same_place(pag, vertex, |row| row[0] + row[1]))
+    (vertex != TopDown::ROOT).then(|| same(vertex))
 }

@@ -59,7 +59,7 @@ impl Builder<'_> {
             // A thread may come to several calls of a barrier.
             let mut stretches: BTreeMap<_, BTreeMap<u16, Arrival>> = BTreeMap::new();
             for t in rows.iter().filter(|t| !is_own || t.to != team) {
-                let ends = (self.pag.barrier(t.from), self.pag.barrier(t.to));
+                let ends = (self.pag.barrier(team, t.from), self.pag.barrier(team, t.to));
                 let own = stretches.entry(ends).or_default();
                 let sum = own.entry(t.thread).or_insert(Arrival {
                     thread: t.thread,
