@@ -301,10 +301,12 @@ pub fn score(request: &Request) -> Done {
     Ok(())
 }
 
-/// The part of the testbed that every test run diagnoses: each library, each language, a control.
-const PART: [(Mpi, &[&str]); 3] = [
+/// The part of the testbed that every test run diagnoses: each library, each language, a control; and the same for threads
+/// without MPI, where the library does not matter.
+const PART: [(Mpi, bool, &[&str]); 4] = [
     (
         Mpi::Open,
+        false,
         &[
             "zeus",
             "wavefront",
@@ -313,18 +315,24 @@ const PART: [(Mpi, &[&str]); 3] = [
             "even_stencil",
         ],
     ),
-    (Mpi::Intel, &["cg_delay", "noshrink"]),
-    (Mpi::Mpich, &["even_pi"]),
+    (Mpi::Intel, false, &["cg_delay", "noshrink"]),
+    (Mpi::Mpich, false, &["even_pi"]),
+    (
+        Mpi::Open,
+        true,
+        &["led", "meets", "pieces", "rust_queue", "even_pool"],
+    ),
 ];
 
 /// Diagnoses a part of the testbed. A busy machine can spoil a run, so a miss is tried once more.
 pub fn check_part() -> Done {
     let (mut passed, mut failed) = (0, 0);
-    for (mpi, names) in PART {
+    for (mpi, threads, names) in PART {
         for name in names {
             let request = Request {
                 cases: vec![name.to_string()],
                 mpi,
+                threads,
                 ..Default::default()
             };
             let built = cases(&request)?;
