@@ -11,7 +11,7 @@ use crate::columns::RankRows;
 use crate::keys::Mapped;
 use crate::lifetime;
 use crate::topdown::{TopDown, VertexIx};
-use headwater_model::run::{CtxId, Run, Sample, ThreadInfo, WaitKind};
+use headwater_model::run::{CtxId, Run, Sample, TeamWork, ThreadInfo, WaitKind};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Time that one thread spent in a vertex, without the vertices inside it.
@@ -118,7 +118,9 @@ pub(crate) fn take_workers(run: &mut Run) -> Vec<Sample> {
 /// Work of the teams of `run` by team, rank, ends and thread; `of` returns the vertex of a context.
 pub(crate) fn stretches(run: &Run, of: impl Fn(CtxId) -> Option<VertexIx>) -> Vec<TeamStretch> {
     // A rank that the run does not have is a damaged row, not a row to make room for.
-    let rows = run.teams.iter().filter(|t| t.rank < run.header.ranks);
+    let unended = unended(run);
+    let rows = run.teams.iter().chain(&unended);
+    let rows = rows.filter(|t| t.rank < run.header.ranks);
     let mut teams: Vec<TeamStretch> = rows
         .filter_map(|t| {
             let team = of(t.team)?;
@@ -138,7 +140,6 @@ pub(crate) fn stretches(run: &Run, of: impl Fn(CtxId) -> Option<VertexIx>) -> Ve
             })
         })
         .collect();
-    teams.extend(unended(run, &of));
     teams.sort_by_key(|t| (t.team, t.rank, t.from, t.to, t.thread));
     teams
 }
@@ -146,7 +147,7 @@ pub(crate) fn stretches(run: &Run, of: impl Fn(CtxId) -> Option<VertexIx>) -> Ve
 /// The lives of threads that were still there when the run ended, as those of a pool are: they left no team. Threads that
 /// slept nearly all the time are left out: libraries have such threads, and they do none of the program's work. Other sleep
 /// than waits for other threads is left out, since it may be sleep until there is work.
-fn unended(run: &Run, of: &impl Fn(CtxId) -> Option<VertexIx>) -> Vec<TeamStretch> {
+pub fn unended(run: &Run) -> Vec<TeamWork> {
     let ended: FxHashSet<(u32, u16)> = run.teams.iter().map(|t| (t.rank, t.thread)).collect();
     let mut locked: FxHashMap<(u32, u16), u64> = FxHashMap::default();
     for w in &run.waits {
@@ -155,28 +156,28 @@ fn unended(run: &Run, of: &impl Fn(CtxId) -> Option<VertexIx>) -> Vec<TeamStretc
     }
     let works = |t: &&ThreadInfo| {
         t.rank < run.header.ranks
+            && t.made_by != CtxId::NONE
             && !ended.contains(&(t.rank, t.thread))
             && t.cpu_ns as f64 >= WORKS * t.wall_ns as f64
     };
-    let lives = run.threads.iter().filter(works).filter_map(|t| {
-        let team = of(t.made_by)?;
+    let lives = run.threads.iter().filter(works).map(|t| {
         let locked = locked.get(&(t.rank, t.thread)).copied().unwrap_or(0);
-        let off = t.wall_ns.saturating_sub(t.cpu_ns).saturating_sub(t.runq_ns);
-        let locked = locked.min(off) as f64 * NANO;
-        Some(TeamStretch {
+        let active = t.cpu_ns.saturating_add(t.runq_ns);
+        let locked_ns = locked.min(t.wall_ns.saturating_sub(active));
+        TeamWork {
             rank: t.rank,
             thread: t.thread,
-            team,
-            from: team,
-            to: team,
+            team: t.made_by,
+            from: t.made_by,
+            to: t.made_by,
             count: 1,
-            wall: (t.cpu_ns as f64 + t.runq_ns as f64) * NANO + locked,
-            cpu: t.cpu_ns as f64 * NANO,
-            runq: t.runq_ns as f64 * NANO,
-            blocked: locked,
-            locked,
-            wait: 0.0,
-        })
+            wall_ns: active.saturating_add(locked_ns),
+            cpu_ns: t.cpu_ns,
+            runq_ns: t.runq_ns,
+            blocked_ns: locked_ns,
+            locked_ns,
+            wait_ns: 0,
+        }
     });
     lives.collect()
 }

@@ -8,7 +8,7 @@
 
 use crate::run::computed::{Thread, computed, part};
 use crate::run::threads;
-use headwater_graph::{Structures, is_runtime_library};
+use headwater_graph::{Structures, is_runtime_library, unended};
 use headwater_model::run::{Context, CtxId, Run, Sample, TeamWork};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeMap;
@@ -30,13 +30,14 @@ const SPOILT: f64 = 0.05;
 pub fn set_aside(run: &mut Run, structures: &Structures) {
     // With a core for each thread, waits are correct. Otherwise a thread may have waited for its core before it could
     // begin, which is in no stretch: then only what threads do is reliable.
-    if run.teams.is_empty() && run.waits.is_empty() || !threads::is_crowded(run) {
+    let teams = [&run.teams[..], &unended(run)].concat();
+    if teams.is_empty() && run.waits.is_empty() || !threads::is_crowded(run) {
         return;
     }
     let callers: FxHashSet<Thread> = run.segments.iter().map(|s| (s.rank, s.thread)).collect();
     // Sleep that no system call explains is also waiting for the rank's threads, if it has any: for example at a
     // barrier.
-    let mut unknown: FxHashMap<(Thread, CtxId), u64> = FxHashMap::default();
+    let mut unknown = Sleep::default();
     for s in run.segments.iter().filter(|s| s.blocked_ns > 0) {
         *unknown.entry(((s.rank, s.thread), s.from)).or_default() += s.blocked_ns;
     }
@@ -45,21 +46,19 @@ pub fn set_aside(run: &mut Run, structures: &Structures) {
             *all = all.saturating_sub(s.blocked_ns);
         }
     }
-    let stretches = stretches(run, structures, &callers);
+    let locks = locks(run, &teams);
+    let stretches = stretches(run, structures, (&teams, &locks), &callers);
     let (mut own, usual) = beside(&stretches, &callers);
     let spun = spinning(run, &own);
-    let locks = locks(run);
     for w in run.waits.iter().filter(|w| w.kind.is_lock()) {
         if let Some(share) = locks.get(&(w.rank, w.thread)) {
             own.insert(((w.rank, w.thread), w.ctx), 1.0 - share);
         }
     }
-    let of_ranks = of_ranks(run, &stretches, &callers, &unknown);
-    let waited: FxHashSet<(Thread, CtxId)> = run
-        .waits
-        .iter()
-        .map(|w| ((w.rank, w.thread), w.ctx))
-        .collect();
+    let signalled = waits_for_signals(run, structures, &callers);
+    let of_ranks = of_ranks(run, &stretches, &callers, (&unknown, &signalled));
+    let waits = run.waits.iter().map(|w| ((w.rank, w.thread), w.ctx));
+    let waited: FxHashSet<(Thread, CtxId)> = waits.chain(signalled.into_keys()).collect();
     let mut cut: FxHashMap<(Thread, CtxId), Cut> = FxHashMap::default();
     for (i, part) in spun {
         if let Some(s) = run.samples.get_mut(i) {
@@ -131,11 +130,11 @@ fn busy(t: &TeamWork) -> f64 {
 }
 
 fn stretches<'a>(
-    run: &'a Run,
+    run: &Run,
     structures: &Structures,
+    (teams, locks): (&'a [TeamWork], &Threads),
     callers: &FxHashSet<Thread>,
 ) -> Vec<Stretch<'a>> {
-    let locks = locks(run);
     let need = |t: &TeamWork| {
         let locks = locks.get(&(t.rank, t.thread)).copied().unwrap_or(0.0);
         busy(t) + locks * t.locked_ns as f64
@@ -148,7 +147,7 @@ fn stretches<'a>(
     };
     let mut order: Vec<(u32, [Site; 3])> = Vec::new();
     let mut rows: FxHashMap<(u32, [Site; 3]), Vec<&TeamWork>> = FxHashMap::default();
-    for row in &run.teams {
+    for row in teams {
         let key = (row.rank, [of(row.team), of(row.from), of(row.to)]);
         let known = rows.entry(key).or_default();
         if known.is_empty() {
@@ -294,9 +293,9 @@ fn others(stretches: &[Stretch<'_>]) -> FxHashMap<u32, (f64, f64)> {
 }
 
 /// By thread: the share of its waiting for other threads that would be waiting for locks with a core for each thread.
-fn locks(run: &Run) -> FxHashMap<Thread, f64> {
+fn locks(run: &Run, teams: &[TeamWork]) -> Threads {
     let mut all: FxHashMap<Thread, (f64, f64, f64)> = FxHashMap::default();
-    for t in &run.teams {
+    for t in teams {
         let sum = all.entry((t.rank, t.thread)).or_default();
         sum.0 += t.locked_ns as f64;
         sum.1 += t.cpu_ns as f64;
@@ -370,12 +369,49 @@ fn spinning(run: &Run, shares: &Places) -> Vec<(usize, u64)> {
     samples.filter_map(of_sample).collect()
 }
 
+/// Functions that wait for a signal.
+const FOR_SIGNALS: [&str; 5] = [
+    "sigsuspend",
+    "sigwait",
+    "sigwaitinfo",
+    "sigtimedwait",
+    "pause",
+];
+
+/// Sleep by thread and place, nanoseconds.
+type Sleep = FxHashMap<(Thread, CtxId), u64>;
+
+/// Sleep of threads that call MPI until a signal comes, if their rank has other threads: these may send it.
+fn waits_for_signals(run: &Run, structures: &Structures, callers: &FxHashSet<Thread>) -> Sleep {
+    let name = |ctx: CtxId| {
+        let c = run.contexts.get(ctx.index()?)?;
+        let structure = structures.find(run.modules.get(c.module as usize)?)?;
+        let (function, vertex) = structure.locate(c.lookup())?;
+        let function = structure.functions.get(function)?;
+        let name = function.vertices.get(vertex as usize)?.name?;
+        Some(structure.string(name))
+    };
+    let mut known: FxHashMap<CtxId, bool> = FxHashMap::default();
+    let mut out = Sleep::default();
+    for s in run.samples.iter().filter(|s| s.blocked_ns > 0) {
+        let thread = (s.rank, s.thread);
+        let mut is_one = || {
+            let name = name(s.ctx).and_then(|name| name.split('@').next());
+            name.is_some_and(|name| FOR_SIGNALS.contains(&name))
+        };
+        if callers.contains(&thread) && *known.entry(s.ctx).or_insert_with(&mut is_one) {
+            *out.entry((thread, s.ctx)).or_default() += s.blocked_ns;
+        }
+    }
+    out
+}
+
 /// By rank: the share of all other sleep for its threads that is for threads without a core.
 fn of_ranks(
     run: &Run,
     stretches: &[Stretch<'_>],
     callers: &FxHashSet<Thread>,
-    unknown: &FxHashMap<(Thread, CtxId), u64>,
+    (unknown, signalled): (&Sleep, &Sleep),
 ) -> FxHashMap<u32, f64> {
     let teams = others(stretches);
     let own = computed(run);
@@ -387,7 +423,7 @@ fn of_ranks(
     {
         *waited.entry(w.rank).or_default() += w.wait_ns as f64;
     }
-    for (((rank, _), _), asleep) in unknown {
+    for (((rank, _), _), asleep) in unknown.iter().chain(signalled) {
         *waited.entry(*rank).or_default() += *asleep as f64;
     }
     let share = |(rank, (needed, active)): (u32, (f64, f64))| {

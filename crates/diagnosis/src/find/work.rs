@@ -195,27 +195,32 @@ impl Search<'_> {
         ends.map_or((0.0, 0.0), |(a, b)| (*a, *b))
     }
 
-    /// Seconds that the usual rank loses in a place. Of one that is new at the largest scale no more than is lost
-    /// in the smallest place around it that is not.
-    fn loss(&mut self, place: u32) -> f64 {
-        let vertices = self.places.vertices(place).to_vec();
-        let own = self.loss_in(&vertices);
-        let (before, now) = self.at_ends(&vertices);
-        if before >= NEW * now || own < self.least {
-            return own;
+    /// The vertices that some vertices of a place are compared by: themselves, or, if the place is new at the largest scale,
+    /// the smallest place around it that is not. `None` if there is none.
+    fn compared_by(&mut self, own: &[VertexIx]) -> Option<Vec<VertexIx>> {
+        let is_new = |(before, now): (f64, f64)| before < NEW * now;
+        if !is_new(self.at_ends(own)) {
+            return Some(own.to_vec());
         }
-        let heaviest = self.heaviest(&vertices);
+        let heaviest = self.heaviest(own);
         let around: Vec<VertexIx> = (self.pag.top.ancestors(heaviest).skip(1))
             .chain([TopDown::ROOT])
             .collect();
-        for v in around {
+        around.into_iter().find_map(|v| {
             let around = self.places.vertices(self.places.of(v)).to_vec();
-            let (before, now) = self.at_ends(&around);
-            if before >= NEW * now {
-                return own.min(self.loss_in(&around));
-            }
+            (!is_new(self.at_ends(&around))).then_some(around)
+        })
+    }
+
+    /// Seconds that the usual rank loses in a place, and no more than in the place by which it is compared.
+    fn loss(&mut self, place: u32) -> f64 {
+        let vertices = self.places.vertices(place).to_vec();
+        let own = self.loss_in(&vertices);
+        if own < self.least {
+            return own;
         }
-        0.0
+        let by = self.compared_by(&vertices);
+        by.map_or(0.0, |by| own.min(self.loss_in(&by)))
     }
 
     /// The most that can be lost in some vertices, by what the functions lose in which most of their time is, wherever

@@ -37,14 +37,9 @@ pub fn section(pag: &Pag, (module, function, psg): Site) -> Option<std::ops::Ran
     let (_, structure) = pag.structures.get(module)?;
     let function = structure.functions.get(function as usize)?;
     let taken = function.vertices.get(psg as usize)?.address;
-    let name = |v: &Vertex| v.name.map_or("", |n| structure.string(n));
-    let releases = |v: &Vertex| {
-        let name = name(v);
-        v.kind.is_call()
-            && (RELEASES.iter().any(|part| name.contains(part)) || name.starts_with("omp_unset_"))
-    };
+    let releases = |v: &&Vertex| releases(structure, v);
     let behind = || function.vertices.iter().filter(|v| v.address > taken);
-    let Some(first) = behind().filter(|v| releases(v)).map(|v| v.address).min() else {
+    let Some(first) = behind().filter(releases).map(|v| v.address).min() else {
         return inlined_section(structure, function, psg);
     };
     let takes = |v: &&Vertex| v.kind == VertexKind::LockCall && !releases(v);
@@ -54,6 +49,41 @@ pub fn section(pag: &Pag, (module, function, psg): Site) -> Option<std::ops::Ran
     let end = ends.map(|v| v.address).max()?;
     Some(taken + 1..end)
 }
+
+/// Whether a call releases a lock, by its name.
+fn releases(structure: &ModuleStructure, v: &Vertex) -> bool {
+    let name = v.name.map_or("", |n| structure.string(n));
+    v.kind.is_call()
+        && (RELEASES.iter().any(|part| name.contains(part)) || name.starts_with("omp_unset_"))
+}
+
+/// Whether a function begins by releasing a lock, which its caller holds: in the order of its addresses, it releases one
+/// before it takes one. Functions that it calls count if they do nothing else with locks, down to this depth. `None` if it
+/// does neither.
+fn begins_by_releasing(
+    structure: &ModuleStructure,
+    function: &Function,
+    depth: usize,
+) -> Option<bool> {
+    let mut calls: Vec<&Vertex> = function.vertices.iter().collect();
+    calls.retain(|v| v.kind.is_call());
+    calls.sort_by_key(|v| v.address);
+    let of_call = |v: &Vertex| {
+        if releases(structure, v) {
+            return Some(true);
+        }
+        if v.kind == VertexKind::LockCall {
+            return Some(false);
+        }
+        let name = v.name.filter(|_| depth > 0 && v.kind == VertexKind::Call)?;
+        let callee = structure.functions.iter().find(|f| f.name == name)?;
+        begins_by_releasing(structure, callee, depth - 1)
+    };
+    calls.into_iter().find_map(of_call)
+}
+
+/// Functions that begin by releasing their caller's lock may do so by one that only does that.
+const WRAPPED: usize = 1;
 
 /// The same of a lock that is taken and released by inlined functions.
 fn inlined_section(
@@ -98,7 +128,7 @@ fn is_inside(function: &Function, v: &Vertex, address: u64) -> bool {
 }
 
 /// Adds the CPU seconds of all threads in a section of a function, by rank and thread; the function was entered at
-/// `function`.
+/// `function`. How long functions hold the lock that begin by releasing it is not known, and it is short.
 pub fn add(
     pag: &Pag,
     scale: &Scale,
@@ -112,8 +142,21 @@ pub fn add(
         (vertex.module, vertex.function) == (own.module, own.function)
             && section.contains(&vertex.address)
     };
+    let gives_up = |v: VertexIx| {
+        let vertex = pag.top.get(v);
+        let structure = pag.structures.get(vertex.module).map(|(_, s)| s);
+        let is_function = v != function && vertex.kind == VertexKind::Function;
+        let called = structure.filter(|_| is_function).and_then(|s| {
+            let function = s.functions.get(vertex.function as usize)?;
+            begins_by_releasing(s, function, WRAPPED)
+        });
+        called == Some(true)
+    };
     let mut open = vec![(function, false)];
     while let Some((v, around)) = open.pop() {
+        if around && gives_up(v) {
+            continue;
+        }
         let inside = around || is_in(v);
         if inside {
             for t in scale.view().threads.times_in(v) {

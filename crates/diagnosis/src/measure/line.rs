@@ -87,6 +87,7 @@ pub fn beyond(
 }
 
 /// How much longer one line makes a team take on one rank, beyond the computation of its slowest thread, seconds.
+#[derive(Default)]
 struct Estimate {
     likely: f64,
     /// Its standard error: from the samples, and from the unknown order in which threads come.
@@ -255,7 +256,8 @@ impl Line<'_> {
     /// How much longer the team takes because of this line than its slowest thread, which computes for `own` seconds.
     /// At least as long as all threads together hold the lock. At most the result of a replay in which each thread
     /// takes the lock as often as it was seen to wait, or once: then each thread but one waits in each repetition, and
-    /// the more of these waits were recorded, the likelier that is. It is no more than the threads waited.
+    /// the more of these waits were recorded, the likelier that is. It is no more than the threads waited. Nothing where it is
+    /// not known how long they hold it.
     fn estimate(
         &self,
         scale: &Scale,
@@ -288,6 +290,10 @@ impl Line<'_> {
             most += (queue::longest(works, rounds) - slowest).max(0.0);
         }
         let whole = hold_times.whole(rank);
+        if whole / hold_times.locks(rank) > scale.wall {
+            // One lock is held for no longer than the run takes: not all that lies between the calls is under it.
+            return Estimate::default();
+        }
         let least = (whole / hold_times.locks(rank) - own).max(in_line);
         let most = most.max(least);
         let likely = least + meets.min(1.0) * (most - least);

@@ -31,12 +31,24 @@ const LISTED: usize = 5;
 /// At most this many characters of a sentence name ranks.
 const ROOM: usize = 40;
 
+/// A place with less than this part of its time at the smallest scale is new: that scale did the same elsewhere.
+const NEW: f64 = 0.1;
+
+/// What a vertex, without what is inside it, contributes to the loss, seconds.
+#[derive(Clone, Copy, Default)]
+struct Contribution {
+    /// Can be negative, as the next one.
+    growth: f64,
+    uneven: f64,
+    /// Time of the mean rank at the largest scale.
+    now: f64,
+}
+
 /// Seconds that each vertex, without what is inside it, contributes to the loss.
 pub struct Contributions {
     /// Ranks of the largest scale.
     pub ranks: u32,
-    /// Growth and unevenness by vertex; both can be negative.
-    by_vertex: BTreeMap<VertexIx, (f64, f64)>,
+    by_vertex: BTreeMap<VertexIx, Contribution>,
     tree: Vec<Option<VertexIx>>,
 }
 
@@ -49,7 +61,7 @@ fn slowest(row: &[f64]) -> u32 {
 impl Contributions {
     /// The contributions at the largest scale.
     pub fn new(scales: &Scales, last: &Scale) -> Self {
-        let mut by_vertex: BTreeMap<VertexIx, (f64, f64)> = BTreeMap::new();
+        let mut by_vertex: BTreeMap<VertexIx, Contribution> = BTreeMap::new();
         let late: FxHashMap<u32, u32> = last
             .phase_busy
             .iter()
@@ -66,10 +78,11 @@ impl Contributions {
             let mean = row.sum() / p;
             let slow = late.get(&last.phases.after(of.after));
             let entry = by_vertex.entry(of.vertex).or_default();
+            entry.now += mean;
             if base.is_some() {
-                entry.0 += mean;
+                entry.growth += mean;
             }
-            entry.1 += slow.map_or(0.0, |rank| row.at(*rank) - mean);
+            entry.uneven += slow.map_or(0.0, |rank| row.at(*rank) - mean);
         }
         if let Some(first) = base {
             let data = &first.view().computation;
@@ -78,7 +91,7 @@ impl Contributions {
                 let mean = data.busy.row(key).map_or(0.0, |row| row.sum() / p);
                 let should = scaling::ideal(scales.scaling, mean, first.size, last.size);
                 let should = scales.pace.factor * should;
-                by_vertex.entry(of.vertex).or_default().0 -= should;
+                by_vertex.entry(of.vertex).or_default().growth -= should;
             }
         }
         let top = &scales.pag().top;
@@ -93,9 +106,9 @@ impl Contributions {
     pub fn inside(&self, c: &Candidate) -> (f64, f64) {
         let places = places(c);
         let mut sum = (0.0, 0.0);
-        for (v, (growth, uneven)) in &self.by_vertex {
+        for (v, of) in &self.by_vertex {
             if self.is_inside(*v, &places) {
-                sum = (sum.0 + growth, sum.1 + uneven);
+                sum = (sum.0 + of.growth, sum.1 + of.uneven);
             }
         }
         (sum.0.max(0.0), sum.1.max(0.0))
@@ -119,7 +132,7 @@ impl Contributions {
         let taken: BTreeSet<VertexIx> = found.iter().flat_map(places).collect();
         // By place in the source, over all call paths; one vertex represents each.
         let mut by_place: BTreeMap<(u32, u32, u32, VertexIx), Small> = BTreeMap::new();
-        for (v, (growth, uneven)) in &self.by_vertex {
+        for (v, of) in &self.by_vertex {
             if self.is_inside(*v, &taken) {
                 continue;
             }
@@ -128,13 +141,18 @@ impl Contributions {
             let one = if site.function == u32::MAX { at } else { 0 };
             let key = (site.module, site.function, site.psg, one);
             let small = by_place.entry(key).or_insert_with(|| Small::new(at));
-            small.growth += growth;
-            small.uneven += uneven;
+            small.growth += of.growth;
+            small.uneven += of.uneven;
+            small.now += of.now;
             small.vertices.push(*v);
         }
         let mut all: Vec<Small> = by_place.into_values().collect();
         let positive = |get: fn(&Small) -> f64| all.iter().map(get).sum::<f64>().max(0.0);
         let (uneven, growth) = (positive(|s| s.uneven), positive(|s| s.growth));
+        // What replaces another place has not lost all of its time.
+        for new in all.iter_mut().filter(|s| s.growth > (1.0 - NEW) * s.now) {
+            new.growth = new.growth.min(growth);
+        }
         all.retain(|s| s.loss() > floor);
         all.sort_by(|a, b| b.loss().total_cmp(&a.loss()).then(a.at.cmp(&b.at)));
         let sum: f64 = all.iter().map(Small::loss).sum();
@@ -181,6 +199,7 @@ struct Small {
     at: VertexIx,
     growth: f64,
     uneven: f64,
+    now: f64,
     vertices: Vec<VertexIx>,
 }
 
@@ -190,6 +209,7 @@ impl Small {
             at,
             growth: 0.0,
             uneven: 0.0,
+            now: 0.0,
             vertices: Vec::new(),
         }
     }

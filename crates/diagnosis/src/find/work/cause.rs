@@ -52,7 +52,11 @@ impl Search<'_> {
         let ([first, last], scaling) = (self.ends, self.scaling);
         let vertices = self.places.vertices(place).to_vec();
         let usual = self.usual(&vertices);
-        let (before, now) = self.at_ends(&vertices);
+        let now = self.at_ends(&vertices).1;
+        // What is uncertain of the place by which it is compared is uncertain of its loss.
+        let by = self.compared_by(&vertices);
+        let by = by.unwrap_or_else(|| vertices.clone());
+        let (before, now_there) = self.at_ends(&by);
         let at_pace = self.ideal(before);
         let should = self.pace.factor * at_pace;
         let counts = instructions(self.ends, scaling, &self.all_keys(&vertices));
@@ -62,14 +66,14 @@ impl Search<'_> {
         let heaviest = self.heaviest(&vertices);
         let (crowded, machine) = match counts {
             Some(_) => (0.0, 0.0),
-            None => self.errors_of_ideal(&vertices, should, now),
+            None => self.errors_of_ideal(&by, should, now_there),
         };
         let possible = self.most_in_functions(&vertices).min(loss);
         let to_last = self.ideal(1.0);
         let together = |errors: &[f64]| errors.iter().map(|e| e * e).sum::<f64>().sqrt();
         let by_chance = together(&[
             self.error(last, &vertices),
-            self.error(first, &vertices) * to_last,
+            self.error(first, &by) * to_last,
             fit::scatter(&points) * now.hypot(should),
             crowded,
         ]);
