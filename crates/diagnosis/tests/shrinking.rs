@@ -50,6 +50,25 @@ fn work_that_only_larger_scales_have_is_a_loss() {
     assert!((c.gain_seconds - 0.4).abs() < 0.02, "{}", c.gain_seconds);
 }
 
+#[test]
+fn what_another_branch_takes_longer_is_as_uncertain_as_the_branches_together() {
+    // The same work in another loop, a third more than ideal. Where cores fill up, the same loop could take that, too.
+    let of = |cores: u32| {
+        let pieces = [
+            piece("MPI_Allreduce", |_, p| if p == 2 { 4.0 } else { 0.0 }),
+            piece("MPI_Allreduce", |_, p| if p == 2 { 0.0 } else { 2.7 }),
+        ];
+        let recorded = |p: u32| {
+            let mut made = run(p, &pieces);
+            made.header.cores = vec![cores];
+            made
+        };
+        let d = diagnosed(vec![recorded(2), recorded(4)], structure(2));
+        d.causes.len()
+    };
+    assert_eq!((of(4), of(0)), (0, 1));
+}
+
 /// The structure of a program whose loops before MPI calls are copies of one loop in the source.
 fn copies(pieces: usize) -> Structures {
     let plain = structure(pieces);

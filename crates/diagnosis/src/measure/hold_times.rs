@@ -219,4 +219,39 @@ mod tests {
         assert!(is_inside(&function, &function.vertices[3], 0x10));
         assert!(!is_inside(&function, &function.vertices[4], 0x10));
     }
+
+    #[test]
+    fn a_function_may_begin_by_giving_its_callers_lock_up() {
+        use VertexKind::{Call, LockCall};
+        let strings = [
+            "run",
+            "give_up",
+            "pthread_mutex_unlock",
+            "pthread_mutex_lock",
+        ];
+        let call = |kind, name, address| Vertex {
+            name: Some(name),
+            ..vertex(kind, Some(0), address)
+        };
+        let function = |name, calls: Vec<Vertex>| Function {
+            name,
+            symbol: None,
+            ranges: vec![],
+            vertices: calls,
+            owners: vec![],
+        };
+        let (unlock, lock) = (call(LockCall, 2, 0x20), call(LockCall, 3, 0x30));
+        let wrapper = function(1, vec![unlock.clone()]);
+        let structure = ModuleStructure {
+            functions: vec![wrapper],
+            strings: strings.map(String::from).to_vec(),
+            ..Default::default()
+        };
+        let begins = |calls| begins_by_releasing(&structure, &function(0, calls), WRAPPED);
+        let through = call(Call, 1, 0x10);
+        assert_eq!(begins(vec![lock.clone(), unlock.clone()]), Some(true));
+        assert_eq!(begins(vec![lock.clone(), through]), Some(true));
+        assert_eq!(begins(vec![lock]), Some(false));
+        assert_eq!(begins(vec![call(Call, 0, 0x10)]), None);
+    }
 }

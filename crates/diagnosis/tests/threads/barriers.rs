@@ -72,6 +72,63 @@ fn threads_that_a_program_makes_wait_at_its_barriers() {
     assert!(rows.contains(&expected), "{rows:?}");
 }
 
+/// The first thread meets the others at their barrier, on a call path of its own.
+#[test]
+fn a_first_thread_that_is_late_at_a_barrier_of_those_that_it_made_is_waited_for() {
+    let mut made = run(
+        1,
+        &Hybrid {
+            joined: true,
+            busy: |_, _| 0.5,
+            serial: |_| 1.5,
+            ..Default::default()
+        },
+    );
+    let barrier = CtxId(made.contexts.len() as u32);
+    for parent in [CREATE, CtxId::NONE] {
+        made.contexts.push(Context {
+            parent,
+            module: 0,
+            offset: 0x1501,
+            exact: false,
+        });
+    }
+    for t in &mut made.teams {
+        (t.to, t.wait_ns) = (barrier, 1_000_000_000);
+    }
+    let first = TeamWork {
+        thread: 0,
+        to: CtxId(barrier.0 + 1),
+        wall_ns: 1_500_000_000,
+        cpu_ns: 1_500_000_000,
+        wait_ns: 0,
+        ..made.teams[0].clone()
+    };
+    let coordinator = TeamWork {
+        wall_ns: 10_000_000,
+        cpu_ns: 10_000_000,
+        ..first.clone()
+    };
+    made.waits.clear();
+    let with = |first: TeamWork| {
+        let mut made = made.clone();
+        made.teams.push(first);
+        made
+    };
+    let rows = barriers(with(first.clone()));
+    let expected = [
+        Item::from("pthread_barrier_wait"),
+        "pthread_barrier_wait".into(),
+        2.0.into(),
+    ];
+    assert_eq!(rows, [expected]);
+    let found = reported(&of_run(with(first)));
+    assert_eq!(found[0].0, ThreadImbalance, "{found:?}");
+    // One that only waits for the others is not one of them, and nobody is late for its sake.
+    let found = reported(&of_run(with(coordinator)));
+    assert!(found.iter().all(|f| f.0 != ThreadImbalance), "{found:?}");
+}
+
 /// What a run's teams wait in, what the last thread did, and the seconds.
 fn barriers(run: Run) -> Vec<[Item; 3]> {
     let sections = waiting(run);

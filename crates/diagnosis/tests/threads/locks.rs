@@ -129,6 +129,19 @@ fn a_lock_at_which_threads_seldom_meet_is_priced_by_how_long_they_hold_it() {
     assert_eq!(reported(&of_run(crowded(&[]))), []);
 }
 
+/// All that lies between the calls that take and release a lock is not under it, if it takes longer than the run.
+#[test]
+fn no_lock_is_held_for_longer_than_the_run_takes() {
+    let of = |wall_ns: u64| {
+        let mut made = crowded_by(4, &[(HELD, 0.9)]);
+        made.ranks.iter_mut().for_each(|r| r.wall_ns = wall_ns);
+        let found = reported(&of_run(made));
+        found.iter().any(|f| f.0 == LockContention)
+    };
+    assert!(of(3_700_000_000));
+    assert!(!of(3_500_000_000));
+}
+
 #[test]
 fn one_lock_that_is_taken_at_two_places_is_priced_once() {
     let mut two = crowded(&[(HELD, 0.6), (OTHER_HELD, 0.3)]);

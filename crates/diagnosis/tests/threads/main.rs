@@ -14,7 +14,7 @@ mod two_loops;
 use headwater_diagnosis::{Options, diagnose, impossible};
 use headwater_model::diagnosis::{CauseClass, Diagnosis};
 use headwater_model::run::{CtxId, Run, Sample, TeamWork};
-use hybrid::{CALLS, CELL, Hybrid, REGION, STEP, WORK, run, structure};
+use hybrid::{CALLS, CELL, Hybrid, LOCK, REGION, STEP, WORK, module, named, run, structure};
 
 fn of_run(run: Run) -> Diagnosis {
     from(Options::default().least_share, run)
@@ -440,6 +440,30 @@ fn waiting_for_a_thread_without_a_core_is_set_aside() {
         );
         assert!((d.scales[0].model_seconds - 1.0).abs() < 0.01);
         assert_eq!(d.scales[0].threads, 4);
+    }
+}
+
+/// Threads that live to the end of the program left no team, and whoever waits for them may wait for their signals.
+#[test]
+fn waiting_for_a_thread_that_lives_to_the_end_or_its_signal_is_set_aside() {
+    let of = Hybrid {
+        joined: true,
+        cores: 2,
+        runq: |r, t| if (r, t) == (1, 1) { 2.0 } else { 0.0 },
+        ..Default::default()
+    };
+    let mut unended = run(2, &of);
+    unended.teams.clear();
+    let mut signalled = unended.clone();
+    signalled.waits.clear();
+    for s in signalled.samples.iter_mut().filter(|s| s.blocked_ns > 0) {
+        s.ctx = LOCK;
+    }
+    for (made, name) in [(unended, "pthread_mutex_lock"), (signalled, "sigsuspend")] {
+        let structures = named(name, module());
+        let d = diagnose(vec![made], structures, &Options::default()).expect("a run");
+        let seconds = d.scales[0].model_seconds;
+        assert!((seconds - 1.0).abs() < 0.01, "{name}: {seconds}");
     }
 }
 

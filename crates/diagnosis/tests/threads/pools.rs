@@ -3,7 +3,7 @@
 use super::hybrid::{CREATE, Hybrid, WORK, run};
 use super::{of_run, reported};
 use headwater_model::diagnosis::CauseClass::{SerialRegion, ThreadImbalance};
-use headwater_model::run::{Context, CtxId, Run, Sample};
+use headwater_model::run::{Context, CtxId, Run, Sample, ThreadWait, WaitKind};
 
 /// A run of one rank whose own thread works for so many seconds in the loop of the pool's one thread.
 fn beside(busy: fn(u32, u16) -> f64, own: f64) -> Run {
@@ -73,9 +73,40 @@ fn a_thread_that_waits_for_no_other_loses_nothing_to_a_pool() {
     assert_eq!(reported(&of_run(made)), []);
 }
 
+/// A late first thread, and a pool that waits so long for work.
+fn led(waits: f64, serial: fn(u32) -> f64) -> Run {
+    let mut made = with_serial(|_, _| 0.5, 1.5, serial);
+    made.waits.push(ThreadWait {
+        thread: 1,
+        ctx: WORK,
+        kind: WaitKind::Condition,
+        count: 100,
+        wait_ns: (waits * 1e9) as u64,
+        ..Default::default()
+    });
+    made
+}
+
+#[test]
+fn a_first_thread_that_a_pool_waits_for_is_late() {
+    let d = of_run(led(1.0, |_| 0.0));
+    assert_eq!(reported(&d), [(ThreadImbalance, "0".to_string(), 110, 0.5)]);
+    let times = d.causes[0].by_thread.as_ref().expect("threads");
+    assert_eq!(times.concerned, [0]);
+    // It costs no more than the pool waits, and what the thread does alone meanwhile is serial.
+    let d = of_run(led(0.3, |_| 0.0));
+    assert_eq!(reported(&d), [(ThreadImbalance, "0".to_string(), 110, 0.3)]);
+    let both = reported(&of_run(led(1.4, |_| 1.0)));
+    let expected = [
+        (SerialRegion, "0".to_string(), 20, 0.5),
+        (ThreadImbalance, "0".to_string(), 110, 0.4),
+    ];
+    assert_eq!(both, expected);
+}
+
 #[test]
 fn who_is_late_beside_a_pool_is_not_waited_for_by_itself() {
-    assert_eq!(reported(&of_run(beside(|_, _| 0.5, 1.5))), []);
+    assert_eq!(reported(&of_run(led(0.0, |_| 0.0))), []);
 }
 
 /// A helper that runs one small function of many is no pool: what the rank's own thread does is not serial for its sake.
