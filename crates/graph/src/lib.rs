@@ -41,5 +41,5 @@ pub use dependences::{Deciding, Where};
 pub use pag::{Pag, RunView};
 pub use parallel::{CollectiveEdge, FlowEdge, MessageLink, ParallelView};
 pub use structures::{Structures, is_runtime_library};
-pub use threads::{TeamStretch, ThreadEdge, ThreadTime, ThreadView, unended};
+pub use threads::{TeamStretch, ThreadEdge, ThreadTime, ThreadView, is_at_work, unended};
 pub use topdown::{Site, TopDown, TopVertex, VertexIx};

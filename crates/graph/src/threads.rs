@@ -158,7 +158,7 @@ pub fn unended(run: &Run) -> Vec<TeamWork> {
         t.rank < run.header.ranks
             && t.made_by != CtxId::NONE
             && !ended.contains(&(t.rank, t.thread))
-            && t.cpu_ns as f64 >= WORKS * t.wall_ns as f64
+            && is_at_work(t.cpu_ns.saturating_add(t.runq_ns), t.wall_ns)
     };
     let lives = run.threads.iter().filter(works).map(|t| {
         let locked = locked.get(&(t.rank, t.thread)).copied().unwrap_or(0);
@@ -182,8 +182,13 @@ pub fn unended(run: &Run) -> Vec<TeamWork> {
     lives.collect()
 }
 
-/// A thread of a pool computes for at least this part of its life.
+/// A thread that works computes, or waits for a core, for at least this part of its life.
 const WORKS: f64 = 0.1;
+
+/// Whether a thread works that was `active` for so long, on a core or without one.
+pub fn is_at_work(active: u64, wall: u64) -> bool {
+    active as f64 >= WORKS * wall as f64
+}
 
 /// The waits between threads of `run`; `of` returns the vertex of a context.
 pub(crate) fn edges(run: &Run, of: impl Fn(CtxId) -> Option<VertexIx>) -> Vec<ThreadEdge> {

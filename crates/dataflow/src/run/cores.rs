@@ -8,7 +8,7 @@
 
 use crate::run::computed::{Thread, computed, part};
 use crate::run::threads;
-use headwater_graph::{Structures, is_runtime_library, unended};
+use headwater_graph::{Structures, is_at_work, is_runtime_library, unended};
 use headwater_model::run::{Context, CtxId, Run, Sample, TeamWork};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeMap;
@@ -30,11 +30,12 @@ const SPOILT: f64 = 0.05;
 pub fn set_aside(run: &mut Run, structures: &Structures) {
     // With a core for each thread, waits are correct. Otherwise a thread may have waited for its core before it could
     // begin, which is in no stretch: then only what threads do is reliable.
-    let teams = [&run.teams[..], &unended(run)].concat();
+    let mut teams = [&run.teams[..], &unended(run)].concat();
     if teams.is_empty() && run.waits.is_empty() || !threads::is_crowded(run) {
         return;
     }
     let callers: FxHashSet<Thread> = run.segments.iter().map(|s| (s.rank, s.thread)).collect();
+    leave_out_sleepers(run, &callers, &mut teams);
     // Sleep that no system call explains is also waiting for the rank's threads, if it has any: for example at a
     // barrier.
     let mut unknown = Sleep::default();
@@ -290,6 +291,47 @@ fn others(stretches: &[Stretch<'_>]) -> FxHashMap<u32, (f64, f64)> {
         }
     }
     out
+}
+
+/// A thread that calls MPI waited for another one if it did so for this part of its waiting for threads.
+const MUCH: f64 = 0.1;
+
+/// Leaves out the lives of threads that only sleep, and for which none of those that call MPI waited much: no wait is for
+/// them. One that waits for signals all the time is such a thread.
+fn leave_out_sleepers(run: &Run, callers: &FxHashSet<Thread>, teams: &mut Vec<TeamWork>) {
+    let waited_for = waited_for(run, callers);
+    let made_by: FxHashMap<Thread, CtxId> =
+        (run.threads.iter().map(|t| ((t.rank, t.thread), t.made_by))).collect();
+    teams.retain(|t| {
+        let thread = (t.rank, t.thread);
+        let is_life = t.from == t.team && t.to == t.team && made_by.get(&thread) == Some(&t.team);
+        !is_life
+            || callers.contains(&thread)
+            || waited_for.contains(&thread)
+            || is_at_work(t.cpu_ns.saturating_add(t.runq_ns), t.wall_ns)
+    });
+}
+
+/// The threads that those that call MPI waited for.
+fn waited_for(run: &Run, callers: &FxHashSet<Thread>) -> FxHashSet<Thread> {
+    let mut all: FxHashMap<Thread, u64> = FxHashMap::default();
+    let mut each: FxHashMap<(Thread, u16), u64> = FxHashMap::default();
+    for w in &run.waits {
+        let thread = (w.rank, w.thread);
+        if callers.contains(&thread) {
+            for sum in [
+                all.entry(thread).or_default(),
+                each.entry((thread, w.holder)).or_default(),
+            ] {
+                *sum = sum.saturating_add(w.wait_ns);
+            }
+        }
+    }
+    let much = |((thread, holder), wait): ((Thread, u16), u64)| {
+        let all = all.get(&thread).copied().unwrap_or(0);
+        (wait as f64 >= MUCH * all as f64).then_some((thread.0, holder))
+    };
+    each.into_iter().filter_map(much).collect()
 }
 
 /// By thread: the share of its waiting for other threads that would be waiting for locks with a core for each thread.

@@ -13,7 +13,7 @@ mod two_loops;
 
 use headwater_diagnosis::{Options, diagnose, impossible};
 use headwater_model::diagnosis::{CauseClass, Diagnosis};
-use headwater_model::run::{CtxId, Run, Sample, TeamWork};
+use headwater_model::run::{CtxId, Run, Sample, TeamWork, ThreadInfo};
 use hybrid::{CALLS, CELL, Hybrid, LOCK, REGION, STEP, WORK, module, named, run, structure};
 
 fn of_run(run: Run) -> Diagnosis {
@@ -459,7 +459,35 @@ fn waiting_for_a_thread_that_lives_to_the_end_or_its_signal_is_set_aside() {
     for s in signalled.samples.iter_mut().filter(|s| s.blocked_ns > 0) {
         s.ctx = LOCK;
     }
-    for (made, name) in [(unended, "pthread_mutex_lock"), (signalled, "sigsuspend")] {
+    // A thread that sleeps all the time is none of those that anybody waits for.
+    let mut with_sleeper = run(2, &of);
+    for rank in 0..2 {
+        with_sleeper.teams.push(TeamWork {
+            rank,
+            thread: 9,
+            team: REGION,
+            from: REGION,
+            to: REGION,
+            count: 1,
+            wall_ns: 3_000_000_000,
+            blocked_ns: 3_000_000_000,
+            ..Default::default()
+        });
+        with_sleeper.threads.push(ThreadInfo {
+            rank,
+            thread: 9,
+            made_by: REGION,
+            wall_ns: 3_000_000_000,
+            ..Default::default()
+        });
+    }
+    with_sleeper.threads.sort_by_key(|t| (t.rank, t.thread));
+    let runs = [
+        (unended, "pthread_mutex_lock"),
+        (signalled, "sigsuspend"),
+        (with_sleeper, "pthread_mutex_lock"),
+    ];
+    for (made, name) in runs {
         let structures = named(name, module());
         let d = diagnose(vec![made], structures, &Options::default()).expect("a run");
         let seconds = d.scales[0].model_seconds;
