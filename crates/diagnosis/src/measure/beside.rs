@@ -30,11 +30,11 @@ pub(super) fn keep_members(pag: &Pag, scale: &Scale, team: &mut Team) {
         let rank = s.rank;
         let is_own = |t: &Share| scale.view().threads.calls_mpi(rank, t.thread);
         let (first, others): (Vec<Share>, Vec<Share>) = s.shares.iter().partition(|t| is_own(t));
-        if first.is_empty() || others.is_empty() {
+        if first.is_empty() {
             return true;
         }
         let busy = |of: &[Share]| -> Vec<f64> { of.iter().map(|t| t.busy).collect() };
-        if stats::max(&busy(&others)) < BESIDE * stats::max(&busy(&first)) {
+        if others.is_empty() || stats::max(&busy(&others)) < BESIDE * stats::max(&busy(&first)) {
             return false;
         }
         let least = BESIDE * stats::mean(&busy(&others));
