@@ -55,7 +55,8 @@ pub(crate) fn first_calls(
 }
 
 /// By team and by the vertex of a barrier's call that is not inside the team's call: the call inside it of the same barrier.
-/// Of several the one whose call path ends alike for longest.
+/// That is the same place in the source, or, where the compiler made copies, one on the same line. Of several it is the one
+/// whose call path ends alike for longest.
 pub(crate) fn from_outside(
     runs: &[RunView],
     top: &TopDown,
@@ -71,19 +72,25 @@ pub(crate) fn from_outside(
             if is_inside { inside } else { outside }.insert(v);
         }
     }
-    let place = |v: VertexIx| {
+    let line = |v: VertexIx| {
         let place = top.place(structures, v);
-        (place.file, place.first_line, place.function, place.name)
+        (place.first_line > 0).then_some((place.file, place.first_line, place.name))
+    };
+    let on_one_line = |a: VertexIx, b: VertexIx| {
+        let of = line(a);
+        of.is_some() && of == line(b)
     };
     let alike = |a: VertexIx, b: VertexIx| {
         let pairs = top.ancestors(a).zip(top.ancestors(b));
-        pairs.take_while(|(a, b)| place(*a) == place(*b)).count()
+        let is_alike =
+            |(a, b): &(VertexIx, VertexIx)| top.is_same_place(*a, *b) || on_one_line(*a, *b);
+        pairs.take_while(is_alike).count()
     };
     let mut out = FxHashMap::default();
     for (team, [inside, outside]) in ends {
         for v in outside {
-            let same = inside.iter().map(|i| (alike(v, *i), Reverse(*i)));
-            if let Some((1.., Reverse(same))) = same.max() {
+            let rank = |i: &VertexIx| (top.is_same_place(v, *i), alike(v, *i), Reverse(*i));
+            if let Some((_, 1.., Reverse(same))) = inside.iter().map(rank).max() {
                 out.insert((team, v), same);
             }
         }

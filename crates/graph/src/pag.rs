@@ -121,6 +121,12 @@ impl Pag {
         inside.unwrap_or(first)
     }
 
+    /// Whether the team that `v` begins is of threads that the program makes there, and not of an OpenMP runtime.
+    pub fn makes_threads(&self, v: VertexIx) -> bool {
+        let name = self.place(v).name;
+        ["pthread_", "thrd_"].iter().any(|p| name.starts_with(p))
+    }
+
     /// Where `v` is, with its hottest line.
     pub fn place(&self, v: VertexIx) -> Place {
         let mut place = self.top.place(&self.structures, v);

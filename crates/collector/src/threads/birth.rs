@@ -233,7 +233,7 @@ fn birth_of(args: &Args, from: Caller, at: u8) -> Option<Birth> {
             let ctx = t.context(from);
             let in_team = !runtimes::is_runtime(from.return_address);
             if in_team {
-                t.makes(ctx);
+                t.makes();
             }
             t.expect_waits();
             let child = t.undisturbed(|t| {
@@ -275,6 +275,11 @@ fn stack_asked(attributes: u64) -> usize {
 /// A number for the threads that thread `maker` makes by the call `ctx`.
 pub fn made_at_key(maker: u32, ctx: u32) -> u64 {
     u64::from(maker) << 32 | u64::from(ctx)
+}
+
+/// The maker and the call of such a number.
+pub fn maker_and_call(key: u64) -> (u32, u32) {
+    ((key >> 32) as u32, key as u32)
 }
 
 /// A recording for a thread that is made at `origin`. It is the recording of a thread that was made there too and has

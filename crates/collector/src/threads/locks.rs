@@ -387,18 +387,21 @@ fn get(t: &mut Thread, call: &Call, kind: WaitKind, tries: usize, hold: bool) ->
 /// Waits for the end of a thread. If the thread is not known to run now, only a long call counts as a wait.
 fn join(t: &mut Thread, call: &Call) -> i64 {
     let handle = call.arguments[0];
-    let is = |t: &Thread| t.handle.load(Ordering::Relaxed) == handle;
-    let goes_on = roster::find(|t| is(t) && t.tid.load(Ordering::Relaxed) > 0).is_some();
-    // SAFETY: recordings are never freed.
-    if let Some(joined) = roster::find(is).and_then(|at| unsafe { at.as_ref() }) {
-        t.joins_one(joined.made_at_key.load(Ordering::Relaxed));
-    }
+    let joined = roster::find(|t| t.handle.load(Ordering::Relaxed) == handle);
+    // SAFETY: recordings are never freed, and this looks only at what is atomic or never changes.
+    let joined = joined.and_then(|at| unsafe { at.as_ref() });
+    let goes_on = joined.is_some_and(|t| t.tid.load(Ordering::Relaxed) > 0);
+    let made_at = joined.map(|t| t.made_at_key.load(Ordering::Relaxed));
+    let holder = joined.map_or(u32::MAX, |t| t.number);
     let least = if goes_on { 0 } else { WORTH_READING };
-    waiting(t, call, WaitKind::Join, least, |_| Holder {
-        // SAFETY: recordings are never freed, and a number does not change.
-        thread: roster::find(is).map_or(u32::MAX, |at| unsafe { (*at).number }),
+    let result = waiting(t, call, WaitKind::Join, least, |_| Holder {
+        thread: holder,
         ..Holder::UNKNOWN
-    })
+    });
+    if let Some(made_at) = made_at.filter(|_| result == 0) {
+        t.has_joined(made_at);
+    }
+    result
 }
 
 /// Waits at a barrier.

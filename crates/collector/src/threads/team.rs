@@ -134,7 +134,7 @@ impl Teams {
             locked: 0,
             arrived: Arrival::NONE,
             met: Met { real: 0, own: 0 },
-            making: Making::new(),
+            making: Making::NONE,
         }
     }
 
@@ -143,9 +143,24 @@ impl Teams {
         self.now.team != NONE
     }
 
-    /// Whether it is in this one.
-    pub fn is_in(&self, team: u32) -> bool {
-        self.now.team == team
+    /// The team that it is in; [`NONE`] in none.
+    pub fn team(&self) -> u32 {
+        self.now.team
+    }
+
+    /// It goes on in `outer`, and the stretch in progress is not counted.
+    pub(super) fn leave(&mut self, outer: Stretch) {
+        self.now = outer;
+    }
+
+    /// The thread makes another one at `now`.
+    pub(super) fn makes(&mut self, now: u64) {
+        self.making = Making {
+            last: now,
+            locked: self.locked,
+            switch: PauseState::now(),
+            ..self.making
+        };
     }
 
     /// The team met; `own` is its longest time, and this thread's arrival was one of them.
@@ -173,7 +188,7 @@ impl Teams {
     /// The thread has ended, wherever it was.
     pub fn forget(&mut self) {
         (self.now, self.arrived) = (Stretch::NONE, Arrival::NONE);
-        self.making = Making::new();
+        self.making = Making::NONE;
     }
 }
 
@@ -298,11 +313,26 @@ impl Thread {
         })
     }
 
-    /// Is one of a team that began at `since`. It has measured what it used from then on, or from before.
-    pub(super) fn begin_beside(&mut self, team: u32, since: u64) {
-        self.teams.looked = since;
+    /// Is one of a team of threads that it made, since it made the last of them. What it used is known since it made the
+    /// first one, or since a team that it was in meanwhile.
+    pub(super) fn begin_beside(&mut self, team: u32) {
+        let Making {
+            last,
+            locked,
+            switch,
+            ..
+        } = self.teams.making;
+        self.teams.looked = last;
         self.teams.fresh = false;
-        self.begin_stretch(team, team, since);
+        self.teams.now = Stretch {
+            team,
+            from: team,
+            since: last,
+            late: 0,
+            spent: self.teams.spent,
+            locked,
+            switch,
+        };
     }
 
     /// Arrives at a barrier, at context `ctx`.

@@ -1,6 +1,7 @@
-/* The first thread makes three others and meets them at a barrier. It works three times as long as they do. A helper that
- * it makes later meets nobody. */
+/* The first thread makes three others and meets them at a barrier. It works three times as long as they do. Helpers that it
+ * makes before and after meet nobody, and it waits for one of them. */
 #include <pthread.h>
+#include <semaphore.h>
 #include <stdio.h>
 #include <time.h>
 #include <unistd.h>
@@ -8,6 +9,7 @@
 enum { OTHERS = 3, STEPS = 5 };
 
 static pthread_barrier_t barrier;
+static sem_t ready;
 
 static void work(long ms) {
     struct timespec now, start;
@@ -31,18 +33,26 @@ static void *routine(void *unused) {
 }
 
 static void *helper(void *unused) {
-    usleep(1000);
+    usleep(20000);
+    sem_post(&ready);
     return unused;
 }
 
 int main(void) {
     pthread_t others[OTHERS], one;
     pthread_barrier_init(&barrier, NULL, OTHERS + 1);
+    sem_init(&ready, 0, 0);
     work(20);
+    for (int i = 0; i < 2 * OTHERS; i++) {
+        pthread_create(&one, NULL, helper, NULL);
+        pthread_join(one, NULL);
+        sem_wait(&ready);
+    }
     for (int round = 0; round < 2; round++) {
         for (int i = 0; i < OTHERS; i++)
             pthread_create(&others[i], NULL, routine, NULL);
         pthread_create(&one, NULL, helper, NULL);
+        sem_wait(&ready);
         steps(12);
         pthread_join(one, NULL);
         for (int i = 0; i < OTHERS; i++)

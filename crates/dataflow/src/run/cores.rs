@@ -30,8 +30,11 @@ const SPOILT: f64 = 0.05;
 pub fn set_aside(run: &mut Run, structures: &Structures) {
     // With a core for each thread, waits are correct. Otherwise a thread may have waited for its core before it could
     // begin, which is in no stretch: then only what threads do is reliable.
+    if !threads::is_crowded(run) {
+        return;
+    }
     let mut teams = [&run.teams[..], &unended(run)].concat();
-    if teams.is_empty() && run.waits.is_empty() || !threads::is_crowded(run) {
+    if teams.is_empty() && run.waits.is_empty() {
         return;
     }
     let callers: FxHashSet<Thread> = run.segments.iter().map(|s| (s.rank, s.thread)).collect();
@@ -293,11 +296,11 @@ fn others(stretches: &[Stretch<'_>]) -> FxHashMap<u32, (f64, f64)> {
     out
 }
 
-/// A thread that calls MPI waited for another one if it did so for this part of its waiting for threads.
+/// Waits for one thread count if they are this part of all waits for threads.
 const MUCH: f64 = 0.1;
 
 /// Leaves out the lives of threads that only sleep, and for which none of those that call MPI waited much: no wait is for
-/// them. One that waits for signals all the time is such a thread.
+/// them. A thread that handles signals may sleep all the time.
 fn leave_out_sleepers(run: &Run, callers: &FxHashSet<Thread>, teams: &mut Vec<TeamWork>) {
     let waited_for = waited_for(run, callers);
     let made_by: FxHashMap<Thread, CtxId> =

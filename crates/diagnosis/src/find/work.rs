@@ -51,7 +51,7 @@ const MACHINE: f64 = 0.1;
 
 /// Part of its time at the largest scale that a place must have at the smallest one to be compared by itself. A place
 /// with less is new: the smaller scale may do the same in another branch.
-const NEW: f64 = 0.1;
+pub const NEW: f64 = 0.1;
 
 /// Samples of a rank below which they are few, and standard deviations of their number that ranks are apart which do
 /// the same.
@@ -219,8 +219,11 @@ impl Search<'_> {
         if own < self.least {
             return own;
         }
-        let by = self.compared_by(&vertices);
-        by.map_or(0.0, |by| own.min(self.loss_in(&by)))
+        match self.compared_by(&vertices) {
+            Some(by) if by == vertices => own,
+            Some(by) => own.min(self.loss_in(&by)),
+            None => 0.0,
+        }
     }
 
     /// The most that can be lost in some vertices, by what the functions lose in which most of their time is, wherever

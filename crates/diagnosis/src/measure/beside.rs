@@ -9,12 +9,16 @@ use crate::measure::stretch::{Share, Stretch};
 use crate::measure::teams::{Team, computed, find_rank_time};
 use headwater_dataflow::numbers::stats;
 use headwater_graph::{Pag, Site, TeamStretch, ThreadTime, TopDown, VertexIx, sum_rows};
-use rustc_hash::FxHashMap;
+use headwater_model::run::ThreadInfo;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeMap;
 
-/// A rank's own thread is one of a pool if it computes this part of what the others do in their places, and one of those
-/// that meet at a barrier if it computes this part of what the others do until then.
+/// A rank's own thread is one of a pool if it computes this part of what the others do in their places.
 const BESIDE: f64 = 0.1;
+
+/// It is one of those that meet at a barrier if it computes this part of what the others do until then; and if they compute
+/// less than this part of what it does, it computes alone.
+const ALIKE: f64 = 0.1;
 
 /// The threads of a pool do this part of their work where the ranks' own threads work, too.
 const MOSTLY: f64 = 0.5;
@@ -22,29 +26,38 @@ const MOSTLY: f64 = 0.5;
 /// The work of a rank's own thread is inside a place if this part of its computation is.
 const NEARLY_ALL: f64 = 0.9;
 
-/// Leaves the ranks' own threads out of stretches in which they only wait for the others, and leaves out stretches in which
-/// they compute alone, which are serial. Adds where the own threads work to what the team's work is inside of.
+/// Leaves the ranks' own threads out of stretches in which they only wait for the threads that they made, and leaves out
+/// stretches in which they compute alone, which are serial. Adds where the own threads work to what the team's work is inside
+/// of.
 pub(super) fn keep_members(pag: &Pag, scale: &Scale, team: &mut Team) {
-    let mut own: BTreeMap<(u32, u16), f64> = BTreeMap::new();
+    let infos = scale.run().threads.iter();
+    let made_here = infos.filter(|t| {
+        let call = scale.view().vertex(t.made_by);
+        call.is_some_and(|call| team.starts.contains(&call))
+    });
+    let made_here: FxHashSet<(u32, u16)> = made_here.map(|t| (t.rank, t.thread)).collect();
+    let is_guest = |thread: (u32, u16)| {
+        scale.view().threads.calls_mpi(thread.0, thread.1) && !made_here.contains(&thread)
+    };
+    let mut guests: FxHashSet<(u32, u16)> = FxHashSet::default();
     team.stretches.retain_mut(|s| {
         let rank = s.rank;
-        let is_own = |t: &Share| scale.view().threads.calls_mpi(rank, t.thread);
+        let is_own = |t: &Share| is_guest((rank, t.thread));
         let (first, others): (Vec<Share>, Vec<Share>) = s.shares.iter().partition(|t| is_own(t));
         if first.is_empty() {
             return true;
         }
         let busy = |of: &[Share]| -> Vec<f64> { of.iter().map(|t| t.busy).collect() };
-        if others.is_empty() || stats::max(&busy(&others)) < BESIDE * stats::max(&busy(&first)) {
+        if others.is_empty() || stats::max(&busy(&others)) < ALIKE * stats::max(&busy(&first)) {
             return false;
         }
-        let least = BESIDE * stats::mean(&busy(&others));
+        let least = ALIKE * stats::mean(&busy(&others));
         s.shares.retain(|t| !is_own(t) || t.busy >= least);
-        for t in first.iter().filter(|t| t.busy >= least) {
-            *own.entry((rank, t.thread)).or_default() += t.busy;
-        }
+        let members = first.iter().filter(|t| t.busy >= least);
+        guests.extend(members.map(|t| (rank, t.thread)));
         true
     });
-    if let Some(start) = around_barriers(pag, scale, team, &own) {
+    if let Some(start) = around_barriers(pag, scale, team, &guests) {
         let ways = team.starts.iter().flat_map(|way| pag.inside(*way));
         let of_others = ways.filter(|v| !scale.view().threads.times_in(*v).is_empty());
         team.shared = of_others.filter_map(|v| pag.top.site(v)).collect();
@@ -52,24 +65,24 @@ pub(super) fn keep_members(pag: &Pag, scale: &Scale, team: &mut Team) {
     }
 }
 
-/// The place around the barriers of the ranks' own threads in which they do their part of the team's work, which took them
-/// so many seconds.
+/// The place around the barriers of the ranks' own threads in which these do their part of the team's work.
 fn around_barriers(
     pag: &Pag,
     scale: &Scale,
     team: &Team,
-    own: &BTreeMap<(u32, u16), f64>,
+    own: &FxHashSet<(u32, u16)>,
 ) -> Option<VertexIx> {
-    let rows = scale.view().parallel.teams.iter();
-    let rows = rows.filter(|t| own.contains_key(&(t.rank, t.thread)));
+    let is_own = |t: &&TeamStretch| own.contains(&(t.rank, t.thread));
+    let rows = scale.view().parallel.teams.iter().filter(is_own);
     let barriers = rows
         .filter(|t| t.to != t.team && team.starts.contains(&t.team))
         .map(|t| t.to);
     let common = barriers.reduce(|a, b| pag.top.common_ancestor(a, b))?;
-    let whole: f64 = own.values().sum();
+    let rows = scale.team_rows(team.vertex).iter().filter(is_own);
+    let whole: f64 = rows.map(computed).sum();
     let inside = |v: VertexIx| -> f64 {
         let times = pag.inside(v).flat_map(|v| scale.view().threads.times_in(v));
-        let times = times.filter(|t| own.contains_key(&(t.rank, t.thread)));
+        let times = times.filter(|t| own.contains(&(t.rank, t.thread)));
         times.map(|t| t.cpu).sum()
     };
     let mut around = pag.top.ancestors(common);
@@ -246,7 +259,8 @@ fn own_waits(scale: &Scale, team: &Team, of_waits: &[f64]) -> Vec<f64> {
 }
 
 /// By rank: what its other threads waited, mean, without what its own computed elsewhere meanwhile; nothing where others
-/// are the slowest. Before the first of the others was made, none of them can have waited.
+/// are the slowest. Before the first of the others was made, none of them can have waited: the own thread computed for at
+/// least that long, but for all that it was not on a core or in MPI.
 fn waits_for_own(pag: &Pag, scale: &Scale, team: &Team) -> Vec<f64> {
     let callers = &scale.view().threads;
     let mut waited: FxHashMap<(u32, u16), f64> = FxHashMap::default();
@@ -254,31 +268,37 @@ fn waits_for_own(pag: &Pag, scale: &Scale, team: &Team) -> Vec<f64> {
     for e in edges.filter(|e| !e.kind.is_lock()) {
         *waited.entry((e.rank, e.thread)).or_default() += e.wait;
     }
+    let is_here = |v: VertexIx| {
+        let site = pag.top.site(v);
+        site.is_some_and(|site| team.shared.contains(&site))
+    };
+    let is_own = |t: &&ThreadTime| callers.calls_mpi(t.rank, t.thread);
     let mut elsewhere = vec![0.0; team.felt.len()];
-    let own = callers
+    for t in callers
         .times
         .iter()
-        .filter(|t| callers.calls_mpi(t.rank, t.thread));
-    for t in own {
-        let is_here = pag
-            .top
-            .site(t.vertex)
-            .is_some_and(|site| team.shared.contains(&site));
-        if let Some(slot) = elsewhere.get_mut(t.rank as usize).filter(|_| !is_here) {
+        .filter(is_own)
+        .filter(|t| !is_here(t.vertex))
+    {
+        if let Some(slot) = elsewhere.get_mut(t.rank as usize) {
             *slot += t.cpu;
         }
     }
+    let infos = scale.run().threads.iter();
+    let infos: FxHashMap<(u32, u16), &ThreadInfo> =
+        infos.map(|t| ((t.rank, t.thread), t)).collect();
     let mut out = vec![0.0; team.felt.len()];
     for s in team.stretches.iter().filter(|s| leads(scale, s)) {
-        let others = s
-            .threads()
-            .filter(|(rank, thread)| !callers.calls_mpi(*rank, *thread));
-        let others: Vec<(u32, u16)> = others.collect();
-        let infos = scale.run().threads.iter();
-        let begins = infos
-            .filter(|t| others.contains(&(t.rank, t.thread)))
-            .map(|t| t.begin_ns);
-        let before = begins.min().unwrap_or(0) as f64 * 1e-9;
+        let (own, others): (Vec<_>, Vec<_>) =
+            s.threads().partition(|t| callers.calls_mpi(t.0, t.1));
+        let begins = others.iter().filter_map(|t| Some(infos.get(t)?.begin_ns));
+        let begin = begins.min().unwrap_or(0);
+        let not_computing = own.iter().filter_map(|t| {
+            let info = infos.get(t)?;
+            let off = info.wall_ns.saturating_sub(info.cpu_ns);
+            Some(off.saturating_add(info.mpi_wall_ns))
+        });
+        let before = begin.saturating_sub(not_computing.max().unwrap_or(begin)) as f64 * 1e-9;
         let waits = others.iter().map(|t| waited.get(t).copied().unwrap_or(0.0));
         let waits = stats::mean(&waits.collect::<Vec<_>>());
         let rank = s.rank as usize;

@@ -4,7 +4,7 @@ use crate::measure::program_place;
 use crate::measure::scale::Scale;
 use headwater_graph::{Pag, Site, VertexIx};
 use headwater_model::psg::{Function, ModuleStructure, Vertex, VertexKind};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Parts of the names of functions that release locks.
 const RELEASES: [&str; 4] = [
@@ -53,17 +53,21 @@ pub fn section(pag: &Pag, (module, function, psg): Site) -> Option<std::ops::Ran
 /// Whether a call releases a lock, by its name.
 fn releases(structure: &ModuleStructure, v: &Vertex) -> bool {
     let name = v.name.map_or("", |n| structure.string(n));
-    v.kind.is_call()
-        && (RELEASES.iter().any(|part| name.contains(part)) || name.starts_with("omp_unset_"))
+    let is_one = RELEASES.iter().any(|part| name.contains(part)) || name.starts_with("omp_unset_");
+    // The functions of files without a lock, as `putc_unlocked`, release none.
+    v.kind.is_call() && is_one && !name.contains("_unlocked")
 }
 
+/// Parts of the names of functions that neither take nor release a lock, among those that work on locks and conditions.
+const NEITHER: [&str; 5] = ["signal", "broadcast", "post", "init", "destroy"];
+
 /// Whether a function begins by releasing a lock, which its caller holds: in the order of its addresses, it releases one
-/// before it takes one. Functions that it calls count if they do nothing else with locks, down to this depth. `None` if it
-/// does neither.
+/// before it takes one. Functions of `names` that it calls count if they do nothing else with locks, down to this depth.
+/// `None` if it does neither.
 fn begins_by_releasing(
     structure: &ModuleStructure,
     function: &Function,
-    depth: usize,
+    (names, depth): (&FxHashMap<u32, usize>, usize),
 ) -> Option<bool> {
     let mut calls: Vec<&Vertex> = function.vertices.iter().collect();
     calls.retain(|v| v.kind.is_call());
@@ -73,16 +77,17 @@ fn begins_by_releasing(
             return Some(true);
         }
         if v.kind == VertexKind::LockCall {
-            return Some(false);
+            let name = v.name.map_or("", |n| structure.string(n));
+            return (!NEITHER.iter().any(|part| name.contains(part))).then_some(false);
         }
         let name = v.name.filter(|_| depth > 0 && v.kind == VertexKind::Call)?;
-        let callee = structure.functions.iter().find(|f| f.name == name)?;
-        begins_by_releasing(structure, callee, depth - 1)
+        let callee = structure.functions.get(*names.get(&name)?)?;
+        begins_by_releasing(structure, callee, (names, depth - 1))
     };
     calls.into_iter().find_map(of_call)
 }
 
-/// Functions that begin by releasing their caller's lock may do so by one that only does that.
+/// A function that begins by releasing its caller's lock may do so by another one that only does that.
 const WRAPPED: usize = 1;
 
 /// The same of a lock that is taken and released by inlined functions.
@@ -128,11 +133,11 @@ fn is_inside(function: &Function, v: &Vertex, address: u64) -> bool {
 }
 
 /// Adds the CPU seconds of all threads in a section of a function, by rank and thread; the function was entered at
-/// `function`. How long functions hold the lock that begin by releasing it is not known, and it is short.
+/// `function`. What the section calls is left out if it begins by releasing the lock.
 pub fn add(
     pag: &Pag,
     scale: &Scale,
-    function: VertexIx,
+    (functions, function): (&Functions, VertexIx),
     section: &std::ops::Range<u64>,
     by_thread: &mut ByThread,
 ) {
@@ -144,13 +149,11 @@ pub fn add(
     };
     let gives_up = |v: VertexIx| {
         let vertex = pag.top.get(v);
-        let structure = pag.structures.get(vertex.module).map(|(_, s)| s);
-        let is_function = v != function && vertex.kind == VertexKind::Function;
-        let called = structure.filter(|_| is_function).and_then(|s| {
-            let function = s.functions.get(vertex.function as usize)?;
-            begins_by_releasing(s, function, WRAPPED)
-        });
-        called == Some(true)
+        let is_called = v != function && vertex.kind == VertexKind::Function;
+        is_called
+            && functions
+                .give_up
+                .contains(&(vertex.module, vertex.function))
     };
     let mut open = vec![(function, false)];
     while let Some((v, around)) = open.pop() {
@@ -168,16 +171,42 @@ pub fn add(
     }
 }
 
-/// The vertices of a function, by module and function.
-pub fn functions(pag: &Pag) -> FxHashMap<(u32, u32), Vec<VertexIx>> {
-    let mut out: FxHashMap<(u32, u32), Vec<VertexIx>> = FxHashMap::default();
-    for (v, vertex) in (0..).zip(&pag.top.vertices) {
-        if vertex.kind == VertexKind::Function && vertex.function != u32::MAX {
-            let key = (vertex.module, vertex.function);
-            out.entry(key).or_default().push(v);
+/// The functions of a program that were recorded, by module and function.
+pub struct Functions {
+    /// Their vertices.
+    pub vertices: FxHashMap<(u32, u32), Vec<VertexIx>>,
+    /// Those that begin by releasing their caller's lock.
+    give_up: FxHashSet<(u32, u32)>,
+}
+
+impl Functions {
+    /// All of them.
+    pub fn new(pag: &Pag) -> Self {
+        let mut vertices: FxHashMap<(u32, u32), Vec<VertexIx>> = FxHashMap::default();
+        for (v, vertex) in (0..).zip(&pag.top.vertices) {
+            if vertex.kind == VertexKind::Function && vertex.function != u32::MAX {
+                let key = (vertex.module, vertex.function);
+                vertices.entry(key).or_default().push(v);
+            }
+        }
+        let mut names: FxHashMap<u32, FxHashMap<u32, usize>> = FxHashMap::default();
+        let mut gives_up = |(module, function): &(u32, u32)| {
+            let (_, structure) = pag.structures.get(*module)?;
+            // Of several functions with one name, the first.
+            let of_module = || {
+                let all = structure.functions.iter().enumerate().rev();
+                all.map(|(i, f)| (f.name, i)).collect()
+            };
+            let names = names.entry(*module).or_insert_with(of_module);
+            let function = structure.functions.get(*function as usize)?;
+            begins_by_releasing(structure, function, (names, WRAPPED))
+        };
+        let give_up = vertices.keys().filter(|f| gives_up(f) == Some(true));
+        Self {
+            give_up: give_up.copied().collect(),
+            vertices,
         }
     }
-    out
 }
 
 #[cfg(test)]
@@ -228,6 +257,8 @@ mod tests {
             "give_up",
             "pthread_mutex_unlock",
             "pthread_mutex_lock",
+            "pthread_cond_signal",
+            "putc_unlocked",
         ];
         let call = |kind, name, address| Vertex {
             name: Some(name),
@@ -247,11 +278,16 @@ mod tests {
             strings: strings.map(String::from).to_vec(),
             ..Default::default()
         };
-        let begins = |calls| begins_by_releasing(&structure, &function(0, calls), WRAPPED);
+        let names = FxHashMap::from_iter([(1, 0)]);
+        let begins =
+            |calls| begins_by_releasing(&structure, &function(0, calls), (&names, WRAPPED));
         let through = call(Call, 1, 0x10);
         assert_eq!(begins(vec![lock.clone(), unlock.clone()]), Some(true));
         assert_eq!(begins(vec![lock.clone(), through]), Some(true));
         assert_eq!(begins(vec![lock]), Some(false));
         assert_eq!(begins(vec![call(Call, 0, 0x10)]), None);
+        let (signal, put) = (call(LockCall, 4, 0x10), call(Call, 5, 0x12));
+        assert_eq!(begins(vec![signal, put.clone(), unlock]), Some(true));
+        assert_eq!(begins(vec![put]), None);
     }
 }

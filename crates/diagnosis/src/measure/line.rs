@@ -11,7 +11,7 @@
 //! in all of them at the same time.
 
 use crate::measure::contended::Contended;
-use crate::measure::hold_times::{self, ByThread};
+use crate::measure::hold_times::{self, ByThread, Functions};
 use crate::measure::queue::{self, MOST_ROUNDS, Works};
 use crate::measure::scale::Scale;
 use crate::measure::stretch::{Share, Stretch};
@@ -51,7 +51,7 @@ pub fn beyond(
             by_team.entry(team).or_default().push((*place, c));
         }
     }
-    let functions = hold_times::functions(pag);
+    let functions = Functions::new(pag);
     let mut out = Beyond::default();
     for (team, rows) in by_team {
         let Some(team) = teams.team(team) else {
@@ -290,15 +290,16 @@ impl Line<'_> {
             most += (queue::longest(works, rounds) - slowest).max(0.0);
         }
         let whole = hold_times.whole(rank);
-        if whole / hold_times.locks(rank) > scale.wall {
+        let sampled = (whole * scale.period.max(0.0)).sqrt();
+        if whole - CONFIDENCE * sampled > hold_times.locks(rank) * scale.wall {
             // One lock is held for no longer than the run takes: not all that lies between the calls is under it.
             return Estimate::default();
         }
+        let whole = whole.min(hold_times.locks(rank) * scale.wall);
         let least = (whole / hold_times.locks(rank) - own).max(in_line);
         let most = most.max(least);
         let likely = least + meets.min(1.0) * (most - least);
         let likely = likely.min(waited).max(least);
-        let sampled = (whole * scale.period.max(0.0)).sqrt();
         let model = (most - likely).max(likely - least.max(0.0)).max(0.0) / CONFIDENCE;
         Estimate {
             likely,
@@ -312,7 +313,7 @@ impl Line<'_> {
         pag: &Pag,
         scale: &Scale,
         team: &Team,
-        functions: &FxHashMap<(u32, u32), Vec<VertexIx>>,
+        functions: &Functions,
     ) -> HoldTimes {
         // The place of each site is that of the waits for threads that took the lock there; if there are none, that of
         // the waits there.
@@ -335,7 +336,11 @@ impl Line<'_> {
                 continue;
             };
             // Threads that wait there are known to hold the lock elsewhere in the team as well.
-            let of_team = functions.get(&(site.0, site.1)).into_iter().flatten();
+            let of_team = functions
+                .vertices
+                .get(&(site.0, site.1))
+                .into_iter()
+                .flatten();
             let inside = |v: &&VertexIx| ways.iter().any(|w| pag.top.contains(*w, **v));
             let mut all: Vec<VertexIx> = of_team.filter(inside).copied().collect();
             all.extend(entered.get(&site).into_iter().flatten());
@@ -343,7 +348,7 @@ impl Line<'_> {
             all.dedup();
             let mut here = ByThread::default();
             for function in all {
-                hold_times::add(pag, scale, function, &section, &mut here);
+                hold_times::add(pag, scale, (functions, function), &section, &mut here);
             }
             let sum = out
                 .entry(place)

@@ -107,7 +107,7 @@ pub struct Teams {
     pub teams: Vec<Team>,
     /// Waits for locks and for the allocator, by place.
     pub contended: Vec<Contended>,
-    /// Those of them that are pools, with the ranks' own threads, by vertex.
+    /// Those teams that are pools, with the ranks' own threads, by vertex.
     pools: Vec<Team>,
 }
 
@@ -167,7 +167,7 @@ impl Teams {
                     starts: scale.ways(vertex).to_vec(),
                     shared: FxHashSet::default(),
                 };
-                if !team.inside {
+                if pag.makes_threads(vertex) {
                     beside::keep_members(pag, scale, &mut team);
                 }
                 let is_own = |(rank, thread)| scale.view().threads.calls_mpi(rank, thread);

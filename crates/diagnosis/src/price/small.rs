@@ -4,6 +4,7 @@
 //! the slowest rank computes there beyond the mean; growth is what the mean rank computes there beyond the ideal.
 
 use crate::find::candidate::Candidate;
+use crate::find::work::NEW;
 use crate::measure::scale::Scale;
 use crate::measure::scales::Scales;
 use crate::measure::scaling;
@@ -31,16 +32,14 @@ const LISTED: usize = 5;
 /// At most this many characters of a sentence name ranks.
 const ROOM: usize = 40;
 
-/// A place with less than this part of its time at the smallest scale is new: that scale did the same elsewhere.
-const NEW: f64 = 0.1;
-
 /// What a vertex, without what is inside it, contributes to the loss, seconds.
 #[derive(Clone, Copy, Default)]
 struct Contribution {
     /// Can be negative, as the next one.
     growth: f64,
     uneven: f64,
-    /// Time of the mean rank at the largest scale.
+    /// Time of the mean rank at the smallest and at the largest scale.
+    before: f64,
     now: f64,
 }
 
@@ -91,7 +90,9 @@ impl Contributions {
                 let mean = data.busy.row(key).map_or(0.0, |row| row.sum() / p);
                 let should = scaling::ideal(scales.scaling, mean, first.size, last.size);
                 let should = scales.pace.factor * should;
-                by_vertex.entry(of.vertex).or_default().growth -= should;
+                let entry = by_vertex.entry(of.vertex).or_default();
+                entry.growth -= should;
+                entry.before += mean;
             }
         }
         let top = &scales.pag().top;
@@ -143,6 +144,7 @@ impl Contributions {
             let small = by_place.entry(key).or_insert_with(|| Small::new(at));
             small.growth += of.growth;
             small.uneven += of.uneven;
+            small.before += of.before;
             small.now += of.now;
             small.vertices.push(*v);
         }
@@ -150,7 +152,7 @@ impl Contributions {
         let positive = |get: fn(&Small) -> f64| all.iter().map(get).sum::<f64>().max(0.0);
         let (uneven, growth) = (positive(|s| s.uneven), positive(|s| s.growth));
         // What replaces another place has not lost all of its time.
-        for new in all.iter_mut().filter(|s| s.growth > (1.0 - NEW) * s.now) {
+        for new in all.iter_mut().filter(|s| s.before < NEW * s.now) {
             new.growth = new.growth.min(growth);
         }
         all.retain(|s| s.loss() > floor);
@@ -199,6 +201,7 @@ struct Small {
     at: VertexIx,
     growth: f64,
     uneven: f64,
+    before: f64,
     now: f64,
     vertices: Vec<VertexIx>,
 }
@@ -209,6 +212,7 @@ impl Small {
             at,
             growth: 0.0,
             uneven: 0.0,
+            before: 0.0,
             now: 0.0,
             vertices: Vec::new(),
         }

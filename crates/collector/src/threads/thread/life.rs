@@ -420,8 +420,9 @@ impl Thread {
         self.in_mpi.store(false, Ordering::Relaxed);
     }
 
-    /// Finds the calling thread's stack. To ask for it takes a system call and memory. A thread's handle points to the end of
-    /// its stack, so a thread with the handle of the one before it and a stack of the same size has the same stack.
+    /// Finds the calling thread's stack. To ask for it takes a system call and memory. In glibc, a thread's handle points to
+    /// the end of its stack. So a thread with the handle of the one before it, and as large a stack asked for, has a stack that
+    /// ends there, and nearly always the same one.
     fn find_stack(&mut self, handle: libc::pthread_t) {
         let is_of = (handle, self.stack_asked);
         if std::mem::replace(&mut self.stack_of, is_of) != is_of {

@@ -59,7 +59,7 @@ impl Search<'_> {
         let (before, now_there) = self.at_ends(&by);
         let at_pace = self.ideal(before);
         let should = self.pace.factor * at_pace;
-        let counts = instructions(self.ends, scaling, &self.all_keys(&vertices));
+        let counts = instructions(self.ends, scaling, &self.all_keys(&by));
         // Scales that do something else in its stead say nothing of it.
         let points = self.scales.iter().zip(&usual).filter(|p| *p.1 >= NEW * now);
         let points: Vec<(f64, f64)> = points.map(|(s, u)| (f64::from(s.size), *u)).collect();
@@ -102,7 +102,7 @@ impl Search<'_> {
         let mut class = CauseClass::NonShrinkingWork;
         if let Some((ratio, words)) = counts {
             evidence.push(words);
-            if !counted::is_work(now / should, ratio) {
+            if !counted::is_work(now_there / should, ratio) {
                 class = CauseClass::SlowerWork;
             }
         }

@@ -54,8 +54,7 @@ impl Builder<'_> {
             let Some(&TeamStretch { team, rank, .. }) = rows.first() else {
                 continue;
             };
-            let maker = self.pag.place(team).name;
-            let is_own = ["pthread_", "thrd_"].iter().any(|p| maker.starts_with(p));
+            let is_own = self.pag.makes_threads(team);
             // A thread may come to several calls of a barrier.
             let mut stretches: BTreeMap<_, BTreeMap<u16, Arrival>> = BTreeMap::new();
             for t in rows.iter().filter(|t| !is_own || t.to != team) {
