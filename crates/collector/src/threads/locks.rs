@@ -387,19 +387,18 @@ fn get(t: &mut Thread, call: &Call, kind: WaitKind, tries: usize, hold: bool) ->
 /// Waits for the end of a thread. If the thread is not known to run now, only a long call counts as a wait.
 fn join(t: &mut Thread, call: &Call) -> i64 {
     let handle = call.arguments[0];
-    let joined = roster::find(|t| t.handle.load(Ordering::Relaxed) == handle);
+    let is = |t: &Thread| t.handle.load(Ordering::Relaxed) == handle;
     // SAFETY: recordings are never freed, and this looks only at what is atomic or never changes.
-    let joined = joined.and_then(|at| unsafe { at.as_ref() });
-    let goes_on = joined.is_some_and(|t| t.tid.load(Ordering::Relaxed) > 0);
-    let made_at = joined.map(|t| t.made_at_key.load(Ordering::Relaxed));
-    let holder = joined.map_or(u32::MAX, |t| t.number);
+    let find = || roster::find(is).and_then(|at| unsafe { at.as_ref() });
+    let goes_on = find().is_some_and(|t| t.tid.load(Ordering::Relaxed) > 0);
     let least = if goes_on { 0 } else { WORTH_READING };
+    // A thread that was only just made is known by its handle once it has begun.
     let result = waiting(t, call, WaitKind::Join, least, |_| Holder {
-        thread: holder,
+        thread: find().map_or(u32::MAX, |t| t.number),
         ..Holder::UNKNOWN
     });
-    if let Some(made_at) = made_at.filter(|_| result == 0) {
-        t.has_joined(made_at);
+    if let Some(joined) = find().filter(|_| result == 0) {
+        t.has_joined(joined.made_at_key.load(Ordering::Relaxed));
     }
     result
 }

@@ -204,7 +204,7 @@ tables! {
     "teams" TeamWork {
         rank u u32: "rank",
         thread u u16: "thread of the rank",
-        team ctx: "context of the call that began the team: a parallel region, or pthread_create",
+        team ctx: "context of the call that began the team: a parallel region, or pthread_create; a thread that made the others is in it if it meets them at a barrier",
         from ctx: "context of the barrier left; that of the team at its start",
         to ctx: "context of the barrier entered next; that of the team at its end",
         count u u64: "repetitions",
