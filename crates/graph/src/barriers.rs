@@ -4,8 +4,8 @@
 //! then come to different ones. Such calls are on one line of one function, on one call path. Two barriers of one macro are,
 //! too, but threads go from the first to the second. Where threads go from one call to another, these are not taken as one.
 //!
-//! A thread that meets those that it made comes to their barriers on a call path of its own, which does not begin at the
-//! call that made them.
+//! The call paths of a team's threads begin at the call that made them. The thread that made them may come to their barriers,
+//! too, and its call path does not begin there.
 
 use crate::pag::RunView;
 use crate::structures::Structures;

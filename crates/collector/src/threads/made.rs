@@ -11,7 +11,6 @@ use crate::threads::{
     birth::{made_at_key, maker_and_call},
     pause::PauseState,
     roster,
-    team::{Stretch, Teams},
     thread::Thread,
 };
 use headwater_call_path::NONE;
@@ -72,7 +71,7 @@ impl Thread {
     pub fn makes(&mut self) {
         let is_of_team = |key| key == (self.number, self.teams.team());
         if self.teams.making.beside && !living().any(is_of_team) {
-            self.teams.leave_those_made();
+            self.teams.forget();
         }
         if self.teams.in_one() {
             return;
@@ -86,7 +85,7 @@ impl Thread {
         }
     }
 
-    /// The thread comes to a barrier: if it is in no team, it is one of the threads that it made.
+    /// The thread comes to a barrier. If it is in no team, it joins the team of threads that it made.
     pub fn meets_those_it_made(&mut self) {
         if self.teams.making.last == 0 || self.teams.in_one() {
             return;
@@ -101,16 +100,8 @@ impl Thread {
     pub fn has_joined(&mut self, made_at: u64) {
         let key = made_at_key(self.number, self.teams.team());
         if self.teams.making.beside && made_at == key {
-            self.teams.leave_those_made();
+            self.teams.forget();
         }
-    }
-}
-
-impl Teams {
-    /// The thread is none of those that it made.
-    fn leave_those_made(&mut self) {
-        self.making = Making::NONE;
-        self.leave(Stretch::NONE);
     }
 }
 

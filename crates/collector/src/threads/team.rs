@@ -148,11 +148,6 @@ impl Teams {
         self.now.team
     }
 
-    /// It goes on in `outer`, and the stretch in progress is not counted.
-    pub(super) fn leave(&mut self, outer: Stretch) {
-        self.now = outer;
-    }
-
     /// The thread makes another one at `now`.
     pub(super) fn makes(&mut self, now: u64) {
         self.making = Making {
@@ -185,7 +180,7 @@ impl Teams {
         self.now.late = if late < LONG_STRETCH { late } else { 0 };
     }
 
-    /// The thread has ended, wherever it was.
+    /// The thread has ended, or is no longer one of those that it made: what it is in is not counted.
     pub fn forget(&mut self) {
         (self.now, self.arrived) = (Stretch::NONE, Arrival::NONE);
         self.making = Making::NONE;
@@ -324,15 +319,8 @@ impl Thread {
         } = self.teams.making;
         self.teams.looked = last;
         self.teams.fresh = false;
-        self.teams.now = Stretch {
-            team,
-            from: team,
-            since: last,
-            late: 0,
-            spent: self.teams.spent,
-            locked,
-            switch,
-        };
+        self.begin_stretch(team, team, last);
+        (self.teams.now.locked, self.teams.now.switch) = (locked, switch);
     }
 
     /// Arrives at a barrier, at context `ctx`.
