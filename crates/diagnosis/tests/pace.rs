@@ -103,11 +103,14 @@ fn work_that_every_rank_does_is_no_slow_machine() {
 #[test]
 fn twice_the_ranks_that_all_do_everything_are_no_slow_machine() {
     // From 4 to 8 ranks all of it takes nearly twice what it should: all of the growth that is possible.
-    let pieces = [
-        piece("MPI_Allreduce", |_, p| 0.5 - 0.002 * f64::from(p)),
-        piece("MPI_Barrier", |_, p| 0.4 - 0.001 * f64::from(p)),
-    ];
-    let runs = [4, 8].map(|p| on_two_cores(p, &pieces)).into();
-    let d = diagnose(runs, structure(2), &strong()).expect("they belong together");
-    assert!(!d.causes.is_empty());
+    // The last time, the machine was slower at 4 ranks than at 8.
+    for faster in [0.002, 0.0134] {
+        let pieces = [
+            piece("MPI_Allreduce", move |_, p| 0.5 - faster * f64::from(p)),
+            piece("MPI_Barrier", move |_, p| 0.4 - 0.8 * faster * f64::from(p)),
+        ];
+        let runs = [4, 8].map(|p| on_two_cores(p, &pieces)).into();
+        let d = diagnose(runs, structure(2), &strong()).expect("they belong together");
+        assert!(!d.causes.is_empty(), "{faster}");
+    }
 }

@@ -3,13 +3,14 @@
 //! Ranks that share cores, caches or memory with more others than at the smallest scale compute slower. Where
 //! instructions are not counted, that looks like work that does not shrink. The program itself shows the pace: if much
 //! of its computation, place by place, takes longer by the same factor, that factor is attributed to the machine. This
-//! is an assumption, which the diagnosis states. It is made only where the larger scale has more ranks for each core.
+//! is an assumption, which the diagnosis states. It is made only where the larger scale has more ranks for each core,
+//! and not against what the machine shows in places whose work the compiler knows to stay.
 
 use crate::measure::backtrack::structured;
 use crate::measure::scale::Scale;
 use crate::measure::scales::Scales;
 use crate::measure::source_place::SourcePlaces;
-use crate::measure::{counted, scaling};
+use crate::measure::{counted, same_work, scaling};
 use headwater_dataflow::numbers::stats;
 use headwater_graph::Pag;
 use headwater_model::diagnosis::Scaling;
@@ -25,9 +26,8 @@ const BAND: f64 = 1.15;
 /// core is not part of it.
 const SLOWED: f64 = 2.0;
 
-/// If a common factor reaches this part of the growth that work of every rank would show, it is attributed to such
-/// work.
-const REPLICATED: f64 = 0.9;
+/// Least share of the computation, in places whose work the compiler knows to stay, that shows the pace by itself.
+const KNOWN: f64 = 0.05;
 
 /// A pace below this does not count: it is within the error that every comparison has.
 const LEAST: f64 = 1.1;
@@ -71,6 +71,8 @@ impl Pace {
         // Weighted by the time that places should take: otherwise a place that does not shrink would outvote the
         // others.
         let mut ratios: Vec<(f64, f64)> = Vec::new();
+        let mut known: Vec<(f64, f64)> = Vec::new();
+        let total: f64 = before.values().sum();
         let mut all = 0.0;
         for (place, seconds) in before {
             let should = scaling::ideal(scaling, seconds, first.size, last.size);
@@ -78,15 +80,24 @@ impl Pace {
             let taken = now.get(&place).copied().unwrap_or(0.0);
             if should > 0.0 && taken > 0.0 {
                 ratios.push((taken / should, should));
+                if same_work::stays(pag, ends, places.vertices(place)) {
+                    known.push((taken / seconds, seconds));
+                }
             }
         }
         let factor = stats::weighted_median(&mut ratios).unwrap_or(0.0);
-        let agrees = |r: &&(f64, f64)| r.0 <= BAND * factor && factor <= BAND * r.0;
-        let agreeing: f64 = ratios.iter().filter(agrees).map(|r| r.1).sum();
+        let near = |ratio: f64| ratio <= BAND * factor && factor <= BAND * ratio;
+        let agreeing: f64 = ratios.iter().filter(|r| near(r.0)).map(|r| r.1).sum();
+        // What all ranks do takes as long as before, and looks like a common factor of divided work.
         let replicated = match scaling {
-            Scaling::Strong => REPLICATED * f64::from(last.size) / f64::from(first.size),
+            Scaling::Strong => f64::from(last.size) / f64::from(first.size) / BAND,
             Scaling::Weak | Scaling::Single => SLOWED,
         };
+        if known.iter().map(|k| k.1).sum::<f64>() >= KNOWN * total
+            && !stats::weighted_median(&mut known).is_some_and(near)
+        {
+            return Self::NONE;
+        }
         if agreeing < AGREE * all || !(LEAST..SLOWED.min(replicated)).contains(&factor) {
             return Self::NONE;
         }

@@ -1,6 +1,7 @@
 //! Whether a place does the same on all ranks and at all scales, by what the compiler knows of its bounds and conditions
 //! (ScalAna, section III-A).
 
+use crate::measure::scale::Scale;
 use headwater_graph::{Deciding, Pag, VertexIx};
 use headwater_model::dependence::{Origin, Source};
 use headwater_model::psg::VertexKind;
@@ -27,7 +28,7 @@ pub fn runs_the_same(deciding: &Deciding<'_>) -> bool {
 
 /// Whether a place surely does the same work at all scales. Functions of other libraries do what their arguments say, so
 /// with calls of them nothing is sure; nor is it where arguments decide that are not `same_arguments` at all scales.
-pub fn does_the_same(pag: &Pag, v: VertexIx, same_arguments: bool) -> bool {
+fn does_the_same(pag: &Pag, v: VertexIx, same_arguments: bool) -> bool {
     use VertexKind::{ExternalCall, IndirectCall, LockCall, ThreadCall};
     let leaves = |inner: VertexIx| {
         let kind = pag.top.get(inner).kind;
@@ -37,6 +38,16 @@ pub fn does_the_same(pag: &Pag, v: VertexIx, same_arguments: bool) -> bool {
     runs_the_same(&deciding)
         && (same_arguments || !deciding.depends_on(Origin::Input))
         && !pag.inside(v).any(leaves)
+}
+
+/// Whether the compiler knows that the work of some vertices is the same at two scales.
+pub fn stays(pag: &Pag, scales: [&Scale; 2], vertices: &[VertexIx]) -> bool {
+    let [first, last] = scales.map(Scale::run);
+    // Imported runs have no arguments.
+    let same_arguments = !first.is_imported() && first.header.command == last.header.command;
+    vertices
+        .iter()
+        .all(|v| does_the_same(pag, *v, same_arguments))
 }
 
 /// Whether all ranks have the same value. What a communicator of some ranks adds to its size, or to what these ranks have

@@ -3,7 +3,7 @@
 use super::{MACHINE, NEW, Search};
 use crate::find::candidate::{Candidate, Price, is_certain};
 use crate::measure::counted::{self, Counted};
-use crate::measure::same_work::does_the_same;
+use crate::measure::same_work;
 use crate::measure::scale::Scale;
 use crate::measure::scaling::ideal;
 use headwater_dataflow::numbers::fit;
@@ -163,11 +163,7 @@ impl Search<'_> {
 
     /// Whether the compiler knows that the work of a place, which should be divided, is the same on any number of ranks.
     fn surely_stays(&self, vertices: &[VertexIx]) -> bool {
-        let [first, last] = self.ends.map(Scale::run);
-        // Imported runs have no arguments.
-        let same_arguments = !first.is_imported() && first.header.command == last.header.command;
-        let stays = |v: &VertexIx| does_the_same(self.pag, *v, same_arguments);
-        self.scaling == Scaling::Strong && vertices.iter().all(stays)
+        self.scaling == Scaling::Strong && same_work::stays(self.pag, self.ends, vertices)
     }
 
     fn all_keys(&self, vertices: &[VertexIx]) -> [Vec<u32>; 2] {
