@@ -4,7 +4,8 @@
  * time asleep outside MPI, number of MPI calls other than polls, of these such as make all ranks wait for one another,
  * voluntary switches. Planted code calls
  * hw_bench_enter and hw_bench_leave: its CPU time, its sleep and the number of its executions are measured too, and
- * what these two calls cost is subtracted. Written as one line of JSON to $HW_BENCH_OUT/rank.N. The wrappers are
+ * what these two calls cost is subtracted. Written as one line of JSON to $HW_BENCH_OUT/rank.N. With $HW_BENCH_ALONE
+ * the program has no MPI, and is measured as rank 0 from its start to its exit. The wrappers are
  * generated from the table of MPI functions (wrappers.h); each passes its arguments on as 64-bit values. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -102,6 +103,8 @@ static void end(void)
     char name[4096];
     double cpu, wall;
     FILE *file;
+    if (!rank && getenv("HW_BENCH_ALONE"))
+        rank = "0";
     if (!running || !dir || !rank)
         return;
     running = 0;
@@ -118,6 +121,19 @@ static void end(void)
         switches() - begin_switches, at_least_0(planted_cpu - (double)planted_entries * pair_measured),
         planted_asleep, planted_entries);
     fclose(file);
+}
+
+/* The shell that starts the program loads this layer as well, so the end of the last one is kept. */
+static __attribute__((constructor)) void start_alone(void)
+{
+    if (getenv("HW_BENCH_ALONE"))
+        begin();
+}
+
+static __attribute__((destructor)) void end_alone(void)
+{
+    if (getenv("HW_BENCH_ALONE"))
+        end();
 }
 
 /* What a call is: a poll, which is not counted; another one; one in which all ranks wait for one another. */

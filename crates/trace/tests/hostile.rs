@@ -126,6 +126,11 @@ fn what_cannot_be_computed_is_refused() {
     let mut narrow = trace();
     event(&mut body(first(&mut narrow))[0]).values.pop();
     refused(&narrow);
+    // Each further column costs the reader a look at those before it.
+    let mut wide = trace();
+    let values = &mut event(&mut body(first(&mut wide))[0]).values;
+    values.resize(1000, one(Vector::repeated(1, 20)));
+    refused(&wide);
     let mut nowhere = trace();
     event(&mut body(first(&mut nowhere))[0]).values[0].parts[0].form = Form::Relative;
     assert!(Trace::from_bytes(&nowhere.to_bytes()).is_ok());

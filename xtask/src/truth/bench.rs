@@ -31,7 +31,10 @@ fn offer(code: &Code) -> Offer {
     Offer {
         name: code.name.clone(),
         threads: code.threads > 1,
-        plants: code.languages.iter().any(|l| *l != Language::Python),
+        mpi: code.mpi,
+        // Where threads work without OpenMP, planted code cannot know whether others work beside it.
+        plants: code.languages.iter().any(|l| *l != Language::Python)
+            && (code.mpi || code.traits.contains(&Trait::Openmp)),
         messages: has(Language::C) || has(Language::Cpp),
         templates: code.traits.contains(&Trait::Templates),
     }

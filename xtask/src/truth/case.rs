@@ -81,6 +81,11 @@ impl Bench<'_> {
         self.code.scales.first().copied().unwrap_or(1)
     }
 
+    /// Ranks that are concerned at a scale.
+    fn concerned(&self, wish: &Wish, scale: u32) -> Vec<u32> {
+        wish.who.concerned(self.code.processes(scale))
+    }
+
     fn scaling(&self) -> String {
         match self.code.scaling {
             Scaling::Strong => "strong".into(),
@@ -93,6 +98,7 @@ impl Bench<'_> {
             seed,
             wish: wish.clone(),
             scales: self.code.scales.clone(),
+            of_threads: !self.code.mpi,
             scaling: self.scaling(),
             planted: None,
             clean: self
@@ -150,13 +156,13 @@ impl Bench<'_> {
 
     /// Whether the ranks that are concerned have little enough time to spare for the wanted cost, wherever it is planted.
     fn check_room(&self, wish: &Wish) -> Result<(), String> {
-        let yardstick = Yardstick::of(wish, self.largest(), self.code.threads);
+        let yardstick = Yardstick::of(wish, self.code);
         // What is measured by wall time may slow all ranks, and of a gradient nobody knows the slope yet.
         if yardstick.measure == Measure::Wall || wish.who == Who::Gradient {
             return Ok(());
         }
-        let mut planted = vec![0.0; yardstick.ranks as usize];
-        for rank in wish.who.concerned(yardstick.ranks) {
+        let mut planted = vec![0.0; self.code.processes(yardstick.ranks) as usize];
+        for rank in self.concerned(wish, yardstick.ranks) {
             if let Some(slot) = planted.get_mut(rank as usize) {
                 *slot = 1.0;
             }
@@ -188,7 +194,7 @@ impl Bench<'_> {
             let said: String = e.chars().rev().take(120).collect();
             format!("does not build: {}", said.chars().rev().collect::<String>())
         })?;
-        let yardstick = Yardstick::of(wish, self.largest(), self.code.threads);
+        let yardstick = Yardstick::of(wish, self.code);
         let base = self.runner.run(&self.tree, yardstick.ranks, &Dose::new())?;
         let dose = self.calibrate(wish, method, site, yardstick, &base)?;
         let smallest = self.check(wish, method, &dose)?;
@@ -197,12 +203,13 @@ impl Bench<'_> {
             truth.lessen(self.ideal(&smallest));
         }
         if wish.what.is_of_threads()
+            && yardstick.measure == Measure::Wall
             && let Some((factor, model)) = self.at_largest(&dose, yardstick)?
         {
             truth.scale(factor, model);
         }
         self.check_repeats(wish, yardstick, &truth)?;
-        check_ranks(wish, yardstick, &truth)?;
+        check_ranks(wish, &self.concerned(wish, yardstick.ranks), &truth)?;
         let mut manifest = self.manifest(seed, wish);
         manifest.planted = Some(self.planted(wish, method, site, &patched, dose, truth));
         Ok(manifest)
@@ -235,7 +242,9 @@ impl Bench<'_> {
             let when = 1 + wish.stream % known.max(1);
             out.push(("HW_WHEN".into(), when.to_string()));
         }
-        if wish.what == What::Serial {
+        // Threads may do at the same time what is asleep in each.
+        let is_asleep = matches!(wish.what, What::Sleep | What::Io);
+        if wish.what == What::Serial || is_asleep && !self.code.mpi {
             out.push(("HW_SERIAL".into(), "1".into()));
         }
         if wish.what == What::Thread {
@@ -333,7 +342,7 @@ impl Bench<'_> {
         if wish.what == What::Once || truth.entries.is_empty() {
             return Ok(());
         }
-        for rank in wish.who.concerned(yardstick.ranks) {
+        for rank in self.concerned(wish, yardstick.ranks) {
             let entries = truth.entries.get(rank as usize).copied().unwrap_or(0);
             if entries < FEWEST_REPEATS {
                 return Err(format!("rank {rank} executes it only {entries} times"));
@@ -380,8 +389,8 @@ impl Bench<'_> {
         truth: cost::Truth,
     ) -> Planted {
         let ranks = |&n: &u32| {
-            let set: RankSet = wish.who.concerned(n).into_iter().collect();
-            (n.to_string(), set.to_string())
+            let set: RankSet = self.concerned(wish, n).into_iter().collect();
+            (self.code.processes(n).to_string(), set.to_string())
         };
         // Sleep in place of I/O is the same class; all else keeps its class whatever the method is.
         Planted {
@@ -428,17 +437,12 @@ const EVEN: f64 = 0.5;
 
 /// Whether the ranks that are concerned spend about as long in the planted code as each other: a statement that runs longer
 /// on some of them makes another cause than the plan says.
-fn check_ranks(wish: &Wish, yardstick: Yardstick, truth: &cost::Truth) -> Result<(), String> {
+fn check_ranks(wish: &Wish, concerned: &[u32], truth: &cost::Truth) -> Result<(), String> {
     if truth.planted.is_empty() || matches!(wish.who, Who::Gradient | Who::Turns) {
         return Ok(());
     }
     let seconds = |rank: u32| truth.planted.get(rank as usize).copied().unwrap_or(0.0);
-    let own: Vec<f64> = wish
-        .who
-        .concerned(yardstick.ranks)
-        .into_iter()
-        .map(seconds)
-        .collect();
+    let own: Vec<f64> = concerned.iter().map(|r| seconds(*r)).collect();
     let most = own.iter().copied().fold(0.0, f64::max);
     let least = own.iter().copied().fold(f64::INFINITY, f64::min);
     if least < EVEN * most {

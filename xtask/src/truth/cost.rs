@@ -10,7 +10,7 @@
 //! Messages that grow, and causes between threads, cost more than the planted code itself takes. For these ΔT comes
 //! from interleaved pairs of runs with the dose and without: wall time on as many ranks as fit the cores.
 
-use super::codes::Tree;
+use super::codes::{Code, Tree};
 use super::plan::{What, Who, Wish};
 use super::run::{Dose, Measured, Runner, cores};
 use crate::figures::{median, scatter};
@@ -57,9 +57,11 @@ pub struct Yardstick {
 }
 
 impl Yardstick {
-    /// That of a wish.
-    pub fn of(wish: &Wish, largest: u32, threads: u32) -> Self {
-        let fits = (cores() / threads.max(1)).max(1).min(largest);
+    /// That of a wish for a code.
+    pub fn of(wish: &Wish, code: &Code) -> Self {
+        let largest = code.scales.last().copied().unwrap_or(2);
+        let threads = if code.mpi { code.threads.max(1) } else { 1 };
+        let fits = (cores() / threads).max(1).min(largest);
         let at_largest = |measure, exact| Self {
             measure,
             ranks: largest,
@@ -73,6 +75,8 @@ impl Yardstick {
                 as_of: largest,
                 exact: true,
             },
+            // Of one process, the planted code takes as long as the others wait for it.
+            What::Thread | What::Serial if !code.mpi => at_largest(Measure::Slowest, true),
             what if what.is_of_threads() => Self {
                 measure: Measure::Wall,
                 ranks: fits,

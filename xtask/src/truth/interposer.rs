@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// What one rank did between `MPI_Init` and `MPI_Finalize`.
+/// What one rank did between `MPI_Init` and `MPI_Finalize`, or a program without MPI from its start to its end.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Serialize)]
 pub struct RankFigures {
     /// CPU seconds outside MPI, of all its threads.
@@ -144,7 +144,7 @@ pub fn read(dir: &Path, ranks: u32) -> Result<Vec<RankFigures>, String> {
     let one = |rank: u32| {
         let file = dir.join(format!("rank.{rank}"));
         let text = std::fs::read_to_string(&file)
-            .map_err(|_| format!("rank {rank} did not reach MPI_Finalize"))?;
+            .map_err(|_| format!("rank {rank} did not reach MPI_Finalize or its end"))?;
         serde_json::from_str(&text).map_err(|e| format!("{}: {e}", file.display()))
     };
     (0..ranks).map(one).collect()

@@ -59,6 +59,9 @@ pub struct Manifest {
     pub wish: Wish,
     /// Numbers of ranks.
     pub scales: Vec<u32>,
+    /// Whether these are numbers of threads of a program without MPI.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub of_threads: bool,
     /// How the problem scales.
     pub scaling: String,
     /// `None` for a control.

@@ -203,6 +203,8 @@ pub struct Offer {
     pub name: String,
     /// Whether its ranks have several threads.
     pub threads: bool,
+    /// Whether it has ranks at all.
+    pub mpi: bool,
     /// Whether anything can be planted; Python has no statements that the planter knows.
     pub plants: bool,
     /// Whether messages can be planted: the source is C or C++.
@@ -256,7 +258,10 @@ fn wish(seed: u64, number: u64, cases: u64, offers: &[Offer]) -> Option<Wish> {
         draw_what(&mut random, offer)
     };
     let at = random.unit();
-    let who = draw_who(&mut random, what, at);
+    let who = match offer.mpi {
+        true => draw_who(&mut random, what, at),
+        false => Who::All,
+    };
     let places = [
         (Where::Hot, 3.0),
         (Where::Warm, 2.0),
@@ -304,19 +309,21 @@ fn turn(seed: u64, number: u64, offers: &[Offer]) -> Option<&Offer> {
 
 fn draw_what(random: &mut Random, offer: &Offer) -> What {
     let if_so = |yes: bool, weight: f64| if yes { weight } else { 0.0 };
+    let of_ranks = |weight| if_so(offer.mpi, weight);
     let kinds = [
-        (What::Uneven, 8.0),
-        (What::NonShrinking, 2.0),
+        (What::Uneven, of_ranks(8.0)),
+        // What the first thread does alone is a serial region.
+        (What::NonShrinking, of_ranks(2.0)),
         (What::Sleep, 1.5),
         (What::Io, 1.0),
-        (What::Once, 1.5),
-        (What::Message, if_so(offer.messages, 1.5)),
-        (What::Chain, if_so(offer.messages, 1.5)),
+        (What::Once, of_ranks(1.5)),
+        (What::Message, if_so(offer.messages && offer.mpi, 1.5)),
+        (What::Chain, if_so(offer.messages && offer.mpi, 1.5)),
         (What::Thread, if_so(offer.threads, 5.0)),
         (What::Lock, if_so(offer.threads, 5.0)),
         (What::Serial, if_so(offer.threads, 5.0)),
     ];
-    random.weighted(&kinds).copied().unwrap_or(What::Uneven)
+    random.weighted(&kinds).copied().unwrap_or(What::Sleep)
 }
 
 fn draw_who(random: &mut Random, what: What, at: f64) -> Who {
@@ -351,6 +358,7 @@ mod tests {
         let one = |name: &str, threads| Offer {
             name: name.into(),
             threads,
+            mpi: true,
             plants: true,
             messages: true,
             templates: false,

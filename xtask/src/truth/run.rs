@@ -122,6 +122,9 @@ impl Runner {
         let mut environment = dose.clone();
         environment.push(("HW_BENCH_OUT".into(), text(&self.figures)));
         environment.push(("HW_DIR".into(), text(&self.figures)));
+        if !tree.code().mpi {
+            environment.push(("HW_BENCH_ALONE".into(), "1".into()));
+        }
         // The launcher itself must not load the layer.
         let each = [
             "env".into(),
@@ -130,7 +133,7 @@ impl Runner {
         let start = Instant::now();
         let said = output(&mut tree.command_within(self.longest, ranks, &environment, &each)?)?;
         Ok(Measured {
-            ranks: interposer::read(&self.figures, ranks)?,
+            ranks: interposer::read(&self.figures, tree.code().processes(ranks))?,
             output: said,
             elapsed: start.elapsed().as_secs_f64(),
         })

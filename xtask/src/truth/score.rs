@@ -142,7 +142,7 @@ fn by_delay_cost(d: &Diagnosis) -> Option<usize> {
 }
 
 /// What the bench's own layer allows a finding on a clean program to gain at most, seconds; `None` where its figures
-/// say nothing about such a finding.
+/// say nothing about such a finding: they are of ranks, not of threads.
 pub fn allowed(manifest: &Manifest, class: CauseClass) -> Option<f64> {
     let (&largest, last) = manifest.clean.iter().next_back()?;
     let (&smallest, first) = manifest.clean.iter().next()?;
@@ -165,6 +165,7 @@ pub fn allowed(manifest: &Manifest, class: CauseClass) -> Option<f64> {
         // Ranks that differ: what evening them out would gain.
         C::UnevenWork | C::SlowerWork | C::OneOff => most - mean,
         // Work that grows against its ideal.
+        C::NonShrinkingWork if manifest.of_threads => return None,
         C::NonShrinkingWork => mean - ideal,
         // Nobody sleeps without giving the core up.
         C::SystemCallOrIo => {
@@ -263,6 +264,7 @@ mod tests {
                 stream: 1,
             },
             scales: vec![2, 4],
+            of_threads: false,
             scaling: "strong".into(),
             planted: None,
             clean: BTreeMap::from([(2, figures(&[2.0, 2.0])), (4, figures(own))]),

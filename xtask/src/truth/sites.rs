@@ -93,7 +93,8 @@ type Counts = BTreeMap<PathBuf, Counted>;
 
 /// The sites of a code: found once and then read again from what gcov said.
 pub fn sites(code: &Code, clean: &Tree) -> Result<Vec<Site>, String> {
-    let ranks = code.scales.first().copied().unwrap_or(2);
+    let smallest = code.scales.first().copied().unwrap_or(2);
+    let ranks = code.processes(smallest);
     let store = setup::target()
         .join("truth")
         .join(&code.name)
@@ -103,7 +104,7 @@ pub fn sites(code: &Code, clean: &Tree) -> Result<Vec<Site>, String> {
     let mark = std::fs::read_to_string(&done).unwrap_or_default();
     if !mark.ends_with(&recipe) {
         let tree = code.prepare_coverage()?;
-        run_counted(&tree, ranks, &store)?;
+        run_counted(&tree, smallest, &store)?;
         std::fs::write(&done, format!("{}\n{recipe}", tree.root().display()))
             .map_err(|e| e.to_string())?;
     }
@@ -131,20 +132,20 @@ pub fn sites(code: &Code, clean: &Tree) -> Result<Vec<Site>, String> {
 }
 
 /// Runs the program with counters, and gcov on the counters of each rank.
-fn run_counted(tree: &Tree, ranks: u32, store: &Path) -> Result<(), String> {
+fn run_counted(tree: &Tree, scale: u32, store: &Path) -> Result<(), String> {
     let _ = std::fs::remove_dir_all(store);
     std::fs::create_dir_all(store).map_err(|e| e.to_string())?;
     let each: Vec<OsString> = [
         "sh",
         "-c",
-        "GCOV_PREFIX=\"$0/$OMPI_COMM_WORLD_RANK\" exec \"$@\"",
+        "GCOV_PREFIX=\"$0/${OMPI_COMM_WORLD_RANK:-0}\" exec \"$@\"",
     ]
     .into_iter()
     .map(OsString::from)
     .chain([store.as_os_str().to_owned()])
     .collect();
-    output(&mut tree.command_within(LONGEST_COUNTED, ranks, &[], &each)?)?;
-    for rank in 0..ranks {
+    output(&mut tree.command_within(LONGEST_COUNTED, scale, &[], &each)?)?;
+    for rank in 0..tree.code().processes(scale) {
         let place = store.join(rank.to_string());
         let mut files = Vec::new();
         counters(&place, &mut files);

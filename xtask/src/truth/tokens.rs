@@ -323,7 +323,12 @@ fn statement(all: &[Token<'_>], at: usize, depth: u32, raw: &[&str]) -> Option<S
     let directives = lines.iter().rev().map(|l| l.trim_start());
     let parallel = directives
         .take_while(|l| l.starts_with('#'))
-        .any(|l| l.starts_with("#pragma omp") && l.contains("parallel") && l.contains("for"));
+        .filter_map(|l| {
+            l.trim_start_matches('#')
+                .trim_start()
+                .strip_prefix("pragma omp")
+        })
+        .any(|l| l.contains("parallel") && l.contains("for"));
     let parallel_body = || {
         let open = closed(all, at + 1)?;
         let brace = all.get(open)?;

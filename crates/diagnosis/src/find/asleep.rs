@@ -13,9 +13,11 @@ use crate::measure::once::longer_once;
 use crate::measure::places::Places;
 use crate::measure::scale::Scale;
 use crate::measure::scaling::ideal;
+use crate::measure::useful;
 use headwater_dataflow::numbers::stats::{self, scatter};
-use headwater_graph::{Pag, TopDown};
+use headwater_graph::{Pag, TopDown, VertexIx};
 use headwater_model::diagnosis::{CauseClass, Scaling};
+use headwater_model::psg::VertexKind;
 use headwater_model::run::CtxId;
 use headwater_model::words::seconds as time;
 use rustc_hash::FxHashSet;
@@ -39,19 +41,19 @@ pub const FINDER: Finder = Finder {
 };
 
 /// Looks for sleep of all ranks. `scales` ascend; a single scale is compared with no sleep at all. `least` is the
-/// smallest cost worth reporting, seconds. If ranks have threads that call no MPI, the rank sleeps while these work, so
-/// nothing is reported.
+/// smallest cost worth reporting, seconds. If ranks have threads that call no MPI, the rank may sleep while these work. Only
+/// with OpenMP it is known when they do: sleep counts that is in no region. With other threads nothing is reported.
 fn find(pag: &Pag, scales: &[Scale], scaling: Scaling, least: f64) -> Vec<Candidate> {
     let (Some(first), Some(last)) = (scales.first(), scales.last()) else {
         return Vec::new();
     };
-    if has_teams(last) {
+    if !work_in_regions(pag, last) {
         return Vec::new();
     }
     let places = Places::new(pag);
     let column = |s: &Scale| {
         let blocked = &s.view().computation.blocked;
-        Inclusive::new(pag, s.view(), blocked, &s.keys())
+        Inclusive::new(pag, s.view(), blocked, &alone(pag, s))
     };
     let (mut before, mut now) = (column(first), column(last));
     let all = vec![true; last.p as usize];
@@ -112,11 +114,34 @@ fn find(pag: &Pag, scales: &[Scale], scaling: Scaling, least: f64) -> Vec<Candid
     out
 }
 
-/// Whether ranks have threads that work for them.
-fn has_teams(scale: &Scale) -> bool {
+/// Keys of the ranks' computation in which they may sleep for no thread of theirs: all of them without workers, otherwise
+/// functions of libraries that they call outside of all regions, if these are not known to wait for threads. Sleep that no
+/// sample saw is at no such place.
+fn alone(pag: &Pag, scale: &Scale) -> Vec<u32> {
+    if workers(scale).next().is_none() {
+        return scale.keys();
+    }
+    let is_call = |v: VertexIx| pag.top.get(v).kind == VertexKind::ExternalCall;
+    let outside = |v: VertexIx| {
+        pag.top.ancestors(v).any(is_call) && scale.teams_around(pag, v).next().is_none()
+    };
+    let data = &scale.view().computation;
+    let outside = data.keys_where(|k| outside(k.vertex));
+    useful::without(scale, &outside, &useful::waits(scale))
+}
+
+/// Whether all threads that work for ranks do so in regions of an OpenMP runtime.
+fn work_in_regions(pag: &Pag, scale: &Scale) -> bool {
+    let of_regions = scale.teams.iter().filter(|t| !pag.makes_threads(t.team));
+    let of_regions: FxHashSet<(u32, u16)> = of_regions.map(|t| (t.rank, t.thread)).collect();
+    workers(scale).all(|thread| of_regions.contains(&thread))
+}
+
+/// Threads that work for ranks, with their ranks.
+fn workers(scale: &Scale) -> impl Iterator<Item = (u32, u16)> {
     let threads = &scale.view().threads;
-    let worker = |t: &headwater_graph::ThreadTime| !threads.calls_mpi(t.rank, t.thread);
-    threads.times.iter().any(worker)
+    let all = threads.times.iter().map(|t| (t.rank, t.thread));
+    all.filter(|(rank, thread)| !threads.calls_mpi(*rank, *thread))
 }
 
 /// Seconds by which the longest repetition after one of these calls is longer than the others, for the usual rank. It
@@ -157,7 +182,8 @@ fn judge(
     let own = scatter(&row) / f64::from(last.p.max(1)).sqrt();
     let after = last.afters(&last.keys_inside_all(pag, &part.vertices));
     let ranks: Vec<u32> = (0..last.p).collect();
-    if fits_in_one(last, &after) >= ONCE * lost {
+    // Without MPI the whole run is one repetition.
+    if !last.run().is_without_mpi() && fits_in_one(last, &after) >= ONCE * lost {
         return None;
     }
     let heaviest = part.vertices.iter().copied().reduce(|a, b| {

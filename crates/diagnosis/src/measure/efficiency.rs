@@ -81,13 +81,9 @@ fn summary(of: &WithTeams, base: Option<&Scale>, scaling: Scaling) -> ScaleSumma
     let known = !scale.replay.epochs.is_empty();
     // It is more than 1 where less work or better caches make ranks faster than their number, so it is not a share.
     // With several threads, what they lose is in their own efficiencies, so here only what all of them compute counts.
-    let computed = |scale: &Scale| match scale.threads_each {
-        Some(each) => stats::mean(&useful::of_ranks(scale)) / f64::from(each.max(1)),
-        None => stats::mean(&scale.busy()),
-    };
     let computation_scaling = base.and_then(|base| {
-        let should = scaling::ideal(scaling, computed(base), base.size, scale.size);
-        ratio(should, computed(scale))
+        let should = scaling::ideal(scaling, useful::each(base), base.size, scale.size);
+        ratio(should, useful::each(scale))
     });
     let of_threads = threads.map_or(1.0, |t| t.parallel);
     let factors = base.map(|base| processor::factors(scale, base, scaling));

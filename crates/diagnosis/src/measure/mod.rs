@@ -14,7 +14,7 @@
 //! * Dependences: `backtrack` walks back along waits; `chain` finds the critical path of a window, and `even_replay`
 //!   plays it with even work.
 //! * Threads: `teams` computes what threads of a team did in each `stretch`, `same_team` finds the calls that begin one
-//!   team, `beside` whether a rank's own thread is one of it, `contended` finds what threads waited for, and `allocation`
+//!   team, `slight` has the sentence on those that are only a little uneven, `beside` whether a rank's own thread is one of it, `contended` finds what threads waited for, and `allocation`
 //!   their waits in the memory allocator. `lock_groups` has waits for locks by place, with the `line` in which threads
 //!   would wait if each had a core, by their `hold_times` and a replay of the `queue`. `team_path` leads the critical path
 //!   through teams. `useful` sums up what all threads compute, for `thread_efficiency`.
@@ -57,6 +57,7 @@ pub mod same_work;
 pub mod scale;
 pub mod scales;
 pub mod scaling;
+pub mod slight;
 pub mod source_place;
 pub mod stretch;
 pub mod team_path;

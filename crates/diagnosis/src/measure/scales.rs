@@ -6,6 +6,7 @@ use crate::measure::scale::{self, Scale};
 use crate::measure::scaling::{self, Guess};
 use crate::measure::teams::Teams;
 use crate::measure::times::Times;
+use crate::measure::useful;
 use headwater_dataflow::algorithm::Interrupted;
 use headwater_dataflow::flow::{PassError, Stage, StageResult, counted};
 use headwater_dataflow::run::{Recorded, threads, together};
@@ -102,6 +103,21 @@ impl Scales {
     /// The largest scale, with its teams.
     pub fn last(&self) -> Option<(&Scale, &Teams)> {
         self.all.last().zip(self.teams.last())
+    }
+
+    /// Part of the computation at the largest scale that there would not be if it scaled ideally; 0 where scales are not
+    /// compared.
+    pub fn grown(&self) -> f64 {
+        let [first, .., last] = self.compared() else {
+            return 0.0;
+        };
+        let should = scaling::ideal(self.scaling, useful::each(first), first.size, last.size);
+        let computed = useful::each(last);
+        if computed > 0.0 {
+            (1.0 - should / computed).max(0.0)
+        } else {
+            0.0
+        }
     }
 
     /// Scales that can be compared: all of them, or the largest alone if only some of them miss a part of the program.

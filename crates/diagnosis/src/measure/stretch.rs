@@ -5,7 +5,7 @@ use headwater_dataflow::numbers::stats::{self, CONFIDENCE, stands_out, two_group
 
 /// A thread must compute this many times as long as the others of its team to be late: ScalAna's `AbnormThd`, fixed,
 /// because the time of a stretch does not depend on the user's options.
-const STANDS_OUT: f64 = 1.3;
+pub const STANDS_OUT: f64 = 1.3;
 
 /// What a thread did in one stretch, seconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -69,8 +69,22 @@ impl Stretch {
         if late.is_empty() {
             return 0.0;
         }
+        self.excess(&late)
+    }
+
+    /// The same where no thread is late: seconds that the slowest thread computes beyond the mean, which may be scatter.
+    pub fn slight_imbalance(&self) -> f64 {
+        let busy = |i: &usize| self.shares.get(*i).map_or(0.0, |s| s.busy);
+        let all = 0..self.shares.len();
+        let slowest = all.max_by(|a, b| busy(a).total_cmp(&busy(b)).then(b.cmp(a)));
+        let slowest = slowest.filter(|_| self.late().is_empty());
+        slowest.map_or(0.0, |i| self.excess(&[i]))
+    }
+
+    /// Seconds that the slowest of the `late` threads computes beyond the mean, as far as the others waited for it.
+    fn excess(&self, late: &[usize]) -> f64 {
         let excess = self.slowest(|s| s.busy) - self.mean();
-        self.waited_for(&late)
+        self.waited_for(late)
             .map_or(excess, |most| excess.min(most))
     }
 
@@ -89,15 +103,18 @@ impl Stretch {
         Some((stats::mean(&others) - idle.get(slowest)?).max(0.0))
     }
 
-    /// Standard error of the imbalance: that of the mean computation of the other threads.
-    pub fn imbalance_error(&self) -> f64 {
+    /// Standard error of the imbalance: that of the mean computation of the other threads, and the part `grown` of what
+    /// the slowest computes, which may have been the machine's doing.
+    pub fn imbalance_error(&self, grown: f64) -> f64 {
         let late = self.late();
         let others = (0..).zip(&self.shares).filter(|(i, _)| !late.contains(i));
         let others: Vec<f64> = others.map(|(_, s)| s.busy).collect();
         if late.is_empty() || others.is_empty() {
             0.0
         } else {
-            (stats::variance(&others) / others.len() as f64).sqrt()
+            let of_others = (stats::variance(&others) / others.len() as f64).sqrt();
+            let part = others.len() as f64 / self.shares.len() as f64;
+            of_others.hypot(part * grown * self.slowest(|s| s.busy) / CONFIDENCE)
         }
     }
 
@@ -171,5 +188,17 @@ mod tests {
         // A common pool: all end together, and the late one had more of the cores.
         assert_eq!(of(Some(0.0), Some(0.0)), 0.0);
         assert_eq!(of(Some(0.3), Some(0.1)), 0.0);
+    }
+
+    #[test]
+    fn what_the_slowest_does_beyond_the_mean_counts_once() {
+        let of = |busy: f64| {
+            let s = stretch(&[(busy, Some(0.0)), (1.0, Some(4.0)), (1.0, Some(4.0))]);
+            (s.imbalance(), s.slight_imbalance())
+        };
+        let (late, slight) = of(1.24);
+        assert!(late == 0.0 && (slight - 0.16).abs() < 1e-12, "{slight}");
+        let (late, slight) = of(1.6);
+        assert!(slight == 0.0 && (late - 0.4).abs() < 1e-12, "{late}");
     }
 }

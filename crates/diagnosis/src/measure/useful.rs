@@ -6,6 +6,7 @@
 
 use crate::measure::scale::Scale;
 use crate::measure::teams;
+use headwater_dataflow::numbers::stats;
 use headwater_graph::VertexIx;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeMap;
@@ -61,6 +62,14 @@ pub fn of_ranks(scale: &Scale) -> Vec<f64> {
         }
     }
     out
+}
+
+/// Seconds that each thread computes, mean; of ranks whose threads are no part of the scale, each rank.
+pub fn each(scale: &Scale) -> f64 {
+    match scale.threads_each {
+        Some(each) => stats::mean(&of_ranks(scale)) / f64::from(each.max(1)),
+        None => stats::mean(&scale.busy()),
+    }
 }
 
 /// Useful seconds of the threads that call no MPI.

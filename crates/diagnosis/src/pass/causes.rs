@@ -9,7 +9,7 @@ use crate::measure::floor::LEAST_SHARE;
 use crate::measure::marks::Marks;
 use crate::measure::scale::Scale;
 use crate::measure::scales::Scales;
-use crate::measure::{floor, pace, unnamed};
+use crate::measure::{floor, pace, slight, unnamed};
 use crate::pass::answer::Answer;
 use crate::pass::found;
 use crate::price::{account, delay, outside, ranked, stall, startup};
@@ -249,6 +249,7 @@ fn diagnosis(call: &Call<'_>) -> Result<Vec<Value>, PassError> {
             recorded,
             floor::sentence(last).into_iter().collect(),
             pace::sentence(scales).into_iter().collect(),
+            slight::sentence(scales).into_iter().collect(),
             scales
                 .all
                 .iter()

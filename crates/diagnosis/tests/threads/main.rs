@@ -6,6 +6,7 @@ mod hybrid;
 mod locks;
 mod pools;
 mod process;
+mod regions;
 mod serial;
 mod short;
 mod small;
@@ -263,71 +264,6 @@ fn late_threads_of_a_rank_that_nobody_waits_for_cost_nothing() {
         "{:?}",
         reported(&d)
     );
-}
-
-#[test]
-fn a_region_that_is_called_from_two_places_is_two_teams() {
-    // Each call has a late thread, but another one.
-    let late = |_, t| if t == 0 { 1.5 } else { 0.5 };
-    let mut made = run(
-        2,
-        &Hybrid {
-            busy: late,
-            ..Default::default()
-        },
-    );
-    let copy = |run: &mut Run, of: CtxId, parent: CtxId| {
-        let context = run.contexts[of.0 as usize];
-        run.contexts
-            .push(headwater_model::run::Context { parent, ..context });
-        CtxId(run.contexts.len() as u32 - 1)
-    };
-    // `step`, which has the region, is called by `main` twice.
-    let first = copy(&mut made, CALLS[0], CtxId::NONE);
-    let second = copy(&mut made, CALLS[1], CtxId::NONE);
-    let step = made.contexts[STEP.0 as usize];
-    made.contexts[REGION.0 as usize] = headwater_model::run::Context {
-        parent: first,
-        ..step
-    };
-    let region = copy(&mut made, STEP, second);
-    let work = copy(&mut made, WORK, region);
-    let other = |t: u16| 1 - t;
-    let teams = made.teams.clone();
-    made.teams.extend(teams.into_iter().map(|mut t| {
-        (t.team, t.from, t.to, t.thread) = (region, region, region, other(t.thread));
-        t
-    }));
-    let samples = made.samples.clone();
-    made.samples.extend(samples.into_iter().map(|mut s| {
-        let to = |ctx| if ctx == WORK { work } else { region };
-        (s.ctx, s.cpu_ns, s.thread) = (to(s.ctx), s.cpu_ns, s.thread);
-        s
-    }));
-    for s in made.samples.iter_mut().filter(|s| s.ctx == work) {
-        s.cpu_ns = if s.thread == 0 {
-            500_000_000
-        } else {
-            1_500_000_000
-        };
-    }
-    for s in made.samples.iter_mut().filter(|s| s.ctx == region) {
-        s.blocked_ns = if s.thread == 0 { 1_000_000_000 } else { 0 };
-    }
-    for s in &mut made.segments {
-        (s.wall_ns, s.cpu_ns, s.blocked_ns) = (3_000_000_000, 2_000_000_000, 1_000_000_000);
-    }
-    for r in &mut made.ranks {
-        r.wall_ns = 3_000_000_000;
-    }
-    for t in &mut made.threads {
-        t.wall_ns = 3_000_000_000;
-    }
-    let expected = [
-        (ThreadImbalance, "0-1".to_string(), 110, 0.5),
-        (ThreadImbalance, "0-1".to_string(), 110, 0.5),
-    ];
-    assert_eq!(reported(&of_run(made)), expected);
 }
 
 #[test]

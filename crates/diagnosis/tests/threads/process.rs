@@ -1,6 +1,6 @@
 //! Programs of threads without MPI: one process, whose scale is its threads.
 
-use super::hybrid::{CALLS, Hybrid, run, structure};
+use super::hybrid::{CALLS, Hybrid, REGION, run, structure};
 use headwater_diagnosis::{Options, diagnose, impossible};
 use headwater_model::diagnosis::{CauseClass, Diagnosis, Scaling};
 use headwater_model::run::{CtxId, Run, Sample, Segment, ThreadInfo, WaitKind};
@@ -239,17 +239,75 @@ fn thread_efficiency(d: &Diagnosis) -> f64 {
     last.efficiencies.threads.expect("threads").parallel
 }
 
+/// A process of threads that compute for so many seconds each in a team.
+fn in_a_team(threads: u16, busy: fn(u32, u16) -> f64) -> Run {
+    let of = Hybrid {
+        threads,
+        busy,
+        ..Default::default()
+    };
+    let own = (0.001, 0.0);
+    process(u32::from(threads), Process { of, own, join: 0.0 })
+}
+
+#[test]
+fn an_uneven_thread_may_have_been_on_a_slower_core() {
+    let uneven = |_, t: u16| if t == 1 { 1.8 } else { 1.0 };
+    let cause = |alone| {
+        let runs = vec![in_a_team(1, alone), in_a_team(2, uneven)];
+        let d = of_runs(runs, Some(Scaling::Strong));
+        d.causes.into_iter().next().expect("a late thread")
+    };
+    let range = |alone| {
+        let c = cause(alone);
+        assert_eq!(c.class, CauseClass::ThreadImbalance);
+        assert!((c.gain_seconds - 0.4).abs() < 0.01, "{}", c.gain_seconds);
+        c.gain_range_seconds
+    };
+    let (least, most) = range(|_, _| 2.8);
+    assert!(least > 0.39 && most < 0.41, "{least} to {most}");
+    // Two threads compute 0.8 s more than one did, for the same work.
+    let (least, most) = range(|_, _| 2.0);
+    assert!(
+        (least - 0.14).abs() < 0.01 && most > 0.6,
+        "{least} to {most}"
+    );
+    let said = cause(|_, _| 2.0).evidence;
+    let more = |e: &&headwater_model::diagnosis::Evidence| e.text.contains("40 % more than");
+    assert!(said.iter().any(|e| more(&e)), "{said:?}");
+}
+
+#[test]
+fn sleep_outside_of_regions_is_found_and_waits_in_them_are_not() {
+    let asleep = |threads: u16, seconds: f64, at: CtxId| {
+        let mut run = match threads {
+            1 => in_a_team(1, |_, _| 2.0),
+            _ => in_a_team(threads, |_, _| 1.0),
+        };
+        let ns = (seconds * SECOND) as u64;
+        run.samples.push(sample(at, 0.0, seconds));
+        let s = &mut run.segments[0];
+        (s.wall_ns, s.blocked_ns) = (s.wall_ns + ns, s.blocked_ns + ns);
+        s.max_busy_ns += ns;
+        run.ranks[0].wall_ns += ns;
+        run.threads[0].wall_ns += ns;
+        run
+    };
+    let causes = |at| {
+        let runs = vec![asleep(1, 0.4, at), asleep(2, 0.4, at)];
+        let d = of_runs(runs, Some(Scaling::Strong));
+        let all = d.causes.iter();
+        let sleep = all.filter(|c| c.class == CauseClass::SystemCallOrIo);
+        sleep.map(|c| c.gain_seconds).collect::<Vec<f64>>()
+    };
+    // In a function of a library, between regions: half of it should be left on two threads.
+    assert!(matches!(causes(CALLS[0])[..], [gain] if (gain - 0.2).abs() < 0.01));
+    assert!(causes(REGION).is_empty());
+}
+
 #[test]
 fn what_threads_lose_is_charged_once() {
-    let of = |threads: u16, busy| {
-        let of = Hybrid {
-            threads,
-            busy,
-            ..Default::default()
-        };
-        let own = (0.001, 0.0);
-        process(u32::from(threads), Process { of, own, join: 0.0 })
-    };
+    let of = in_a_team;
     // The same work, and on two threads one has three times as much of it as the other.
     let uneven = of(2, |_, t| if t == 1 { 1.5 } else { 0.5 });
     let d = of_runs(vec![of(1, |_, _| 2.0), uneven], Some(Scaling::Strong));

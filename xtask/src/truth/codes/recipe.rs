@@ -164,7 +164,7 @@ pub struct Code {
     /// Directory in the tree that the program runs in; the tree's root if empty. `{np}` is the number of ranks.
     #[serde(default)]
     pub directory: String,
-    /// Numbers of ranks that the bench runs, increasing.
+    /// Numbers of ranks that the bench runs, or of threads of a program without MPI, increasing.
     pub scales: Vec<u32>,
     pub scaling: Scaling,
     /// Approximate time of a clean run on 2 ranks, in seconds.
@@ -174,6 +174,9 @@ pub struct Code {
     /// OpenMP threads of a rank.
     #[serde(default = "one")]
     pub threads: u32,
+    /// Whether it is a program of MPI. Otherwise it is one process, and `threads` is the largest of its scales.
+    #[serde(default = "yes")]
+    pub mpi: bool,
     /// Whether fetch and build take less than a minute, so that CI can run the code.
     #[serde(default)]
     pub ci: bool,
@@ -184,6 +187,10 @@ pub struct Code {
 
 fn one() -> u32 {
     1
+}
+
+fn yes() -> bool {
+    true
 }
 
 impl Code {
@@ -231,6 +238,9 @@ impl Code {
         if self.threads == 0 || self.scales.contains(&0) {
             return Err("threads and scales must be above 0".into());
         }
+        if !self.mpi && self.scales.last() != Some(&self.threads) {
+            return Err("threads must be the largest scale where there is no MPI".into());
+        }
         if self.traits.contains(&Trait::P2pOnly) && self.traits.contains(&Trait::Collectives) {
             return Err("traits p2p-only and collectives exclude each other".into());
         }
@@ -252,6 +262,11 @@ impl Code {
     /// What the tree is made by: a tree is built anew where this changes.
     pub(super) fn making(&self) -> String {
         format!("{} {:?} {:?}", self.source, self.files, self.build)
+    }
+
+    /// Its processes at a scale.
+    pub fn processes(&self, scale: u32) -> u32 {
+        if self.mpi { scale } else { 1 }
     }
 
     /// The program's arguments for so many ranks; `{tree}` is left as it is.

@@ -279,12 +279,16 @@ impl Tree {
             shell.args(["-c", &format!("exec >>\"$0\" 2>&1; {line}")]);
             shell.arg(&log);
             let flags = self.flavor.flags();
+            let [cc, cxx, fortran] = match self.code.mpi {
+                true => ["mpicc.openmpi", "mpicxx.openmpi", "mpifort.openmpi"],
+                false => ["gcc", "g++", "gfortran"],
+            };
             shell.envs([
-                ("CC", "mpicc.openmpi"),
-                ("CXX", "mpicxx.openmpi"),
-                ("FC", "mpifort.openmpi"),
-                ("F77", "mpifort.openmpi"),
-                ("F90", "mpifort.openmpi"),
+                ("CC", cc),
+                ("CXX", cxx),
+                ("FC", fortran),
+                ("F77", fortran),
+                ("F90", fortran),
                 ("MAKEFLAGS", self.flavor.make_flags()),
                 ("OMPI_ALLOW_RUN_AS_ROOT", "1"),
                 ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"),
@@ -332,12 +336,29 @@ impl Tree {
         self.command_within(LONGEST_RUN, ranks, environment, before)
     }
 
-    /// Threads of each rank where the compiler makes them.
-    fn openmp_threads(&self) -> u32 {
+    /// Threads of each process at a scale where the compiler makes them.
+    fn openmp_threads(&self, scale: u32) -> u32 {
         match self.flavor {
-            Flavor::Optimised | Flavor::Compiler => self.code.threads,
+            Flavor::Optimised | Flavor::Compiler if self.code.mpi => self.code.threads,
+            Flavor::Optimised | Flavor::Compiler => scale,
             Flavor::Coverage => 1,
         }
+    }
+
+    /// The command that starts the processes, each by the words of `before`.
+    fn launcher(&self, scale: u32, before: &[OsString]) -> Result<Command, String> {
+        if self.code.mpi {
+            let mut launch = Mpi::Open.mpirun(scale)?;
+            Mpi::Open.unbind(&mut launch);
+            launch.args(before).arg(self.program());
+            return Ok(launch);
+        }
+        let mut words = before.iter().cloned().chain([self.program().into()]);
+        let mut launch = Command::new(words.next().unwrap_or_default());
+        launch.args(words);
+        // The planted code asks how large the scale is.
+        launch.env("HW_SIZE", scale.to_string());
+        Ok(launch)
     }
 
     /// The same, with a time limit in seconds of the caller's own.
@@ -351,11 +372,9 @@ impl Tree {
         environment: &[(String, String)],
         before: &[OsString],
     ) -> Result<Command, String> {
-        let mut launch = Mpi::Open.mpirun(ranks)?;
-        Mpi::Open.unbind(&mut launch);
-        launch.args(before).arg(self.program());
+        let mut launch = self.launcher(ranks, before)?;
         launch.args(self.arguments(ranks));
-        launch.env("OMP_NUM_THREADS", self.openmp_threads().to_string());
+        launch.env("OMP_NUM_THREADS", self.openmp_threads(ranks).to_string());
         launch.envs(&self.code.environment);
         launch.envs(environment.iter().map(|(n, v)| (n, v)));
         let mut command = within(seconds, &launch);

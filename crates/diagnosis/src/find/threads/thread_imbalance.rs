@@ -4,7 +4,7 @@
 //! samples. The loss is what the slowest thread computes beyond the mean, which evenly divided work would take.
 
 use crate::find::candidate::{Candidate, OfThreads, Price, ThreadStep};
-use crate::find::finder::{Does, Finder};
+use crate::find::finder::{Does, Finder, Look};
 use crate::find::proposal::{Loss, Proposal};
 use crate::find::threads::divided::{Divided, UnevenLoop, uneven_loops};
 use crate::measure::inclusive::Inclusive;
@@ -12,14 +12,17 @@ use crate::measure::scale::Scale;
 use crate::measure::stretch::Stretch;
 use crate::measure::teams::{Team, Teams};
 use headwater_dataflow::numbers::stats;
-use headwater_graph::{Pag, TopDown, VertexIx};
+use headwater_graph::{Pag, Site, TopDown, VertexIx};
 use headwater_model::diagnosis::{CauseClass, Clock, ThreadTimes};
 use headwater_model::words;
 use rustc_hash::FxHashMap;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A rank (or thread) is concerned if it has this part of the largest loss (or excess).
 pub const CONCERNED: f64 = 0.5;
+
+/// Part of the computation that the smallest scale does not have, from which on a reader must know of it.
+const GROWN: f64 = 0.05;
 
 /// Threads that were made for a team do this part of their work in it, or their call paths do not begin there.
 const MOST: f64 = 0.5;
@@ -41,16 +44,20 @@ pub const FINDER: Finder = Finder {
     about: "Teams of threads that wait for the slowest of them.",
     needs_alike: false,
     needs_charged: false,
-    does: Does::Proposes(|l| propose(l.pag, l.last, l.teams, l.least)),
+    does: Does::Proposes(propose),
 };
 
 /// Teams whose threads have uneven work. If several of a team's loops are uneven, each is a cause of its own.
-fn propose(pag: &Pag, scale: &Scale, teams: &Teams, least: f64) -> Vec<Proposal> {
+fn propose(look: &Look<'_>) -> Vec<Proposal> {
+    let (pag, scale, teams, least) = (look.pag, look.last, look.teams, look.least);
     let callers = callers_wait(scale);
+    // Work that all threads together do more of than at the smallest scale may be the same work on slower cores.
+    let grown = look.scales.grown();
     let of_team = |team: &Team| {
         let pool = teams.pool(team);
         let team = pool.unwrap_or(team);
         let losses = team.losses(Stretch::imbalance);
+        let errors = team.losses(|s| s.imbalance_error(grown));
         let whole: f64 = losses.iter().sum();
         if whole <= 0.0 || whole < least {
             return Vec::new();
@@ -69,16 +76,47 @@ fn propose(pag: &Pag, scale: &Scale, teams: &Teams, least: f64) -> Vec<Proposal>
                 team,
                 &divided,
                 (losses, ranks, worst),
+                &errors,
             )],
             false => {
-                let part = |of: &UnevenLoop| one_loop(pag, scale, team, &divided, of, &losses);
+                let part =
+                    |of: &UnevenLoop| one_loop(pag, scale, team, &divided, of, (&losses, &errors));
                 loops.iter().map(part).collect()
             }
         };
-        let proposal = |of: Uneven| of.proposal(pag, scale, team, &callers);
+        let proposal = |of: Uneven| of.proposal(pag, scale, team, &callers, grown);
         uneven.into_iter().map(proposal).collect()
     };
-    teams.teams.iter().flat_map(of_team).collect()
+    let (alone, together) = by_place(pag, teams, least);
+    alone
+        .into_iter()
+        .chain(&together)
+        .flat_map(of_team)
+        .collect()
+}
+
+/// Teams that are looked at alone, and those that each cost too little, together where one place of the source begins them:
+/// a function that begins a team may be called from many places.
+fn by_place<'a>(pag: &Pag, teams: &'a Teams, least: f64) -> (Vec<&'a Team>, Vec<Team>) {
+    let lost = |team: &Team| stats::max(&team.losses(Stretch::imbalance));
+    let mut alone: Vec<&Team> = Vec::new();
+    let mut at: BTreeMap<Site, Vec<&Team>> = BTreeMap::new();
+    for team in &teams.teams {
+        let small = teams.pool(team).is_none() && lost(team) < least;
+        match pag.top.site(team.vertex).filter(|_| small) {
+            Some(site) => at.entry(site).or_default().push(team),
+            None => alone.push(team),
+        }
+    }
+    let mut together = Vec::new();
+    for mut of_site in at.into_values() {
+        of_site.sort_by(|a, b| lost(b).total_cmp(&lost(a)).then(a.vertex.cmp(&b.vertex)));
+        match of_site[..] {
+            [one] => alone.push(one),
+            _ => together.extend(Team::together(pag, &of_site)),
+        }
+    }
+    (alone, together)
 }
 
 /// Uneven work of a team: all of it, or that of one of its loops.
@@ -103,9 +141,9 @@ fn all_of_it(
     team: &Team,
     divided: &Divided,
     (losses, ranks, worst): (Vec<f64>, Vec<u32>, u32),
+    errors: &[f64],
 ) -> Uneven {
     let (times, excess) = times(team, worst);
-    let errors = team.losses(Stretch::imbalance_error);
     let late = late_in_team(team);
     let places = place(pag, scale, divided, &team.starts, (&late, !team.joined));
     Uneven {
@@ -129,12 +167,12 @@ fn one_loop(
     team: &Team,
     divided: &Divided,
     of: &UnevenLoop,
-    losses: &[f64],
+    (losses, errors): (&[f64], &[f64]),
 ) -> Uneven {
     let whole = losses.iter().sum();
     let part = |losses: &[f64]| losses.iter().zip(&of.shares).map(|(l, s)| l * s).collect();
     let losses: Vec<f64> = part(losses);
-    let errors: Vec<f64> = part(&team.losses(Stretch::imbalance_error));
+    let errors: Vec<f64> = part(errors);
     let (ranks, worst) = concerned(&losses);
     let of_worst = |of: &[f64]| of.get(worst as usize).copied().unwrap_or(0.0);
     let names = team.positions(worst).names;
@@ -165,6 +203,7 @@ impl Uneven {
         scale: &Scale,
         team: &Team,
         callers: &FxHashMap<VertexIx, f64>,
+        grown: f64,
     ) -> Proposal {
         let mut places = self.places;
         let vertex = match places.is_empty() {
@@ -208,6 +247,13 @@ impl Uneven {
             evidence.push(format!(
                 "several loops of this team are uneven and lose {} together; this loop's part is estimated from samples",
                 words::seconds(whole),
+            ));
+        }
+        if grown >= GROWN {
+            evidence.push(format!(
+                "all threads together computed {:.0} % more than on the fewest; as far as that is a slower core of {}, it is no uneven work",
+                100.0 * grown / (1.0 - grown).max(f64::MIN_POSITIVE),
+                threads(late),
             ));
         }
         let waiting: Vec<u32> = beside.iter().map(|(thread, _)| **thread).collect();
@@ -388,14 +434,34 @@ fn place(
         let entries: Vec<(VertexIx, usize, f64)> = entries.collect();
         (entries.iter().any(|e| e.1 == 0)).then(|| Inclusive::of_columns(pag, 2, entries))
     };
-    // Call paths of threads whose maker is unknown do not begin at the team, nor do those of all pools.
-    let start = starts.iter().copied();
-    let start = start.reduce(|a, b| pag.top.common_ancestor(a, b));
-    let start = start.unwrap_or(TopDown::ROOT);
-    let found = [(start, starts), (TopDown::ROOT, &[TopDown::ROOT])].into_iter();
     let late_in = |v: VertexIx, times: &Inclusive| times.row(v).map_or(0.0, |row| row[0]);
+    // Where one place of the source begins all of it, it is looked at where it takes longest.
+    let sites: BTreeSet<Option<Site>> = starts.iter().map(|v| pag.top.site(*v)).collect();
+    let is_one = sites.len() == 1 && !sites.contains(&None);
+    let start = |ways: &[VertexIx], times: &Inclusive| {
+        let ways = ways.iter().copied();
+        let common = |a, b| pag.top.common_ancestor(a, b);
+        let longest = |a, b| {
+            if late_in(b, times) > late_in(a, times) {
+                b
+            } else {
+                a
+            }
+        };
+        let start = if is_one {
+            ways.reduce(longest)
+        } else {
+            ways.reduce(common)
+        };
+        start.unwrap_or(TopDown::ROOT)
+    };
+    // Call paths of threads whose maker is unknown do not begin at the team, nor do those of all pools.
+    let found = [starts, &[TopDown::ROOT]].into_iter();
     let found: Vec<(VertexIx, Inclusive)> = found
-        .filter_map(|(v, ways)| Some((v, inside(ways)?)))
+        .filter_map(|ways| {
+            let times = inside(ways)?;
+            Some((start(ways, &times), times))
+        })
         .collect();
     let all = found.last().map_or(0.0, |(v, times)| late_in(*v, times));
     let is_there = |of: &&(VertexIx, Inclusive)| !lives_there || late_in(of.0, &of.1) >= MOST * all;
