@@ -127,6 +127,12 @@ impl Pag {
         ["pthread_", "thrd_"].iter().any(|p| name.starts_with(p))
     }
 
+    /// Whether the team that `v` begins is of threads of an OpenMP runtime, which live on behind it.
+    pub fn begins_region(&self, v: VertexIx) -> bool {
+        let name = self.place(v).name;
+        ["GOMP_", "__kmpc_"].iter().any(|p| name.starts_with(p))
+    }
+
     /// Where `v` is, with its hottest line.
     pub fn place(&self, v: VertexIx) -> Place {
         let mut place = self.top.place(&self.structures, v);

@@ -410,7 +410,12 @@ fn misses(out: &mut String, planted: &[&Row], controls: &[&Row], own: &BTreeMap<
             .filter(|(_, s)| !s.verdict.strict)
         {
             any = true;
-            let ranks = m.scales.last().and_then(|n| p.ranks.get(&n.to_string()));
+            let scale = if m.of_threads {
+                Some(&1)
+            } else {
+                m.scales.last()
+            };
+            let ranks = scale.and_then(|n| p.ranks.get(&n.to_string()));
             let at = match s.verdict.position {
                 0 => "not in the list".to_string(),
                 n => format!("number {n} in the list"),

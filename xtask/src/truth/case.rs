@@ -298,7 +298,7 @@ impl Bench<'_> {
                 return Ok(self.environment(wish, method, site, dose * factor));
             }
             if run.elapsed > 3.0 * base.elapsed + 2.0 && factor > 1.0 {
-                return Err("it takes long, but not between MPI_Init and MPI_Finalize".into());
+                return Err("it takes long, but not between MPI_Init and MPI_Finalize, or outside of the program".into());
             }
             dose *= factor;
         }

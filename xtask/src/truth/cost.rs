@@ -75,8 +75,11 @@ impl Yardstick {
                 as_of: largest,
                 exact: true,
             },
-            // Of one process, the planted code takes as long as the others wait for it.
-            What::Thread | What::Serial if !code.mpi => at_largest(Measure::Slowest, true),
+            // Of one process, the others wait for what is planted; how long the late thread waited for others before is
+            // not known.
+            What::Thread | What::Serial if !code.mpi => {
+                at_largest(Measure::Slowest, wish.what == What::Serial)
+            }
             what if what.is_of_threads() => Self {
                 measure: Measure::Wall,
                 ranks: fits,

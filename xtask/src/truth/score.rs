@@ -144,6 +144,9 @@ fn by_delay_cost(d: &Diagnosis) -> Option<usize> {
 /// What the bench's own layer allows a finding on a clean program to gain at most, seconds; `None` where its figures
 /// say nothing about such a finding: they are of ranks, not of threads.
 pub fn allowed(manifest: &Manifest, class: CauseClass) -> Option<f64> {
+    if manifest.of_threads {
+        return None;
+    }
     let (&largest, last) = manifest.clean.iter().next_back()?;
     let (&smallest, first) = manifest.clean.iter().next()?;
     let own = |ranks: &[super::interposer::RankFigures]| -> (f64, f64) {
@@ -165,7 +168,6 @@ pub fn allowed(manifest: &Manifest, class: CauseClass) -> Option<f64> {
         // Ranks that differ: what evening them out would gain.
         C::UnevenWork | C::SlowerWork | C::OneOff => most - mean,
         // Work that grows against its ideal.
-        C::NonShrinkingWork if manifest.of_threads => return None,
         C::NonShrinkingWork => mean - ideal,
         // Nobody sleeps without giving the core up.
         C::SystemCallOrIo => {

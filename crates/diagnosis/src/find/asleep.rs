@@ -34,7 +34,7 @@ const DEVICES: f64 = 0.1;
 /// The finder.
 pub const FINDER: Finder = Finder {
     name: "common-sleep",
-    about: "Sleep that all ranks have, as where each waits for a file: what is beyond the ideal of the smallest scale.",
+    about: "Sleep that all ranks have outside of regions of threads, as where each waits for a file: what is beyond the ideal of the smallest scale.",
     needs_alike: false,
     needs_charged: false,
     does: Does::Finds(|l| find(l.pag, l.scales.compared(), l.scales.scaling, l.least)),
@@ -47,13 +47,16 @@ fn find(pag: &Pag, scales: &[Scale], scaling: Scaling, least: f64) -> Vec<Candid
     let (Some(first), Some(last)) = (scales.first(), scales.last()) else {
         return Vec::new();
     };
-    if !work_in_regions(pag, last) {
+    if ![first, last].iter().all(|s| work_in_regions(pag, s)) {
         return Vec::new();
     }
     let places = Places::new(pag);
+    // Scales are compared in the same places.
+    let works = scales.iter().any(|s| workers(s).next().is_some());
     let column = |s: &Scale| {
         let blocked = &s.view().computation.blocked;
-        Inclusive::new(pag, s.view(), blocked, &alone(pag, s))
+        let keys = if works { alone(pag, s) } else { s.keys() };
+        Inclusive::new(pag, s.view(), blocked, &keys)
     };
     let (mut before, mut now) = (column(first), column(last));
     let all = vec![true; last.p as usize];
@@ -114,13 +117,9 @@ fn find(pag: &Pag, scales: &[Scale], scaling: Scaling, least: f64) -> Vec<Candid
     out
 }
 
-/// Keys of the ranks' computation in which they may sleep for no thread of theirs: all of them without workers, otherwise
-/// functions of libraries that they call outside of all regions, if these are not known to wait for threads. Sleep that no
-/// sample saw is at no such place.
+/// Keys of the ranks' computation in which they sleep for no thread of theirs: functions of libraries that they call outside
+/// of all regions, if these are not known to wait for threads. Sleep that no sample saw is at no such place.
 fn alone(pag: &Pag, scale: &Scale) -> Vec<u32> {
-    if workers(scale).next().is_none() {
-        return scale.keys();
-    }
     let is_call = |v: VertexIx| pag.top.get(v).kind == VertexKind::ExternalCall;
     let outside = |v: VertexIx| {
         pag.top.ancestors(v).any(is_call) && scale.teams_around(pag, v).next().is_none()
@@ -132,7 +131,7 @@ fn alone(pag: &Pag, scale: &Scale) -> Vec<u32> {
 
 /// Whether all threads that work for ranks do so in regions of an OpenMP runtime.
 fn work_in_regions(pag: &Pag, scale: &Scale) -> bool {
-    let of_regions = scale.teams.iter().filter(|t| !pag.makes_threads(t.team));
+    let of_regions = scale.teams.iter().filter(|t| pag.begins_region(t.team));
     let of_regions: FxHashSet<(u32, u16)> = of_regions.map(|t| (t.rank, t.thread)).collect();
     workers(scale).all(|thread| of_regions.contains(&thread))
 }

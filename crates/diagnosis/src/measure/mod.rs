@@ -14,8 +14,9 @@
 //! * Dependences: `backtrack` walks back along waits; `chain` finds the critical path of a window, and `even_replay`
 //!   plays it with even work.
 //! * Threads: `teams` computes what threads of a team did in each `stretch`, `same_team` finds the calls that begin one
-//!   team, `slight` has the sentence on those that are only a little uneven, `beside` whether a rank's own thread is one of it, `contended` finds what threads waited for, and `allocation`
-//!   their waits in the memory allocator. `lock_groups` has waits for locks by place, with the `line` in which threads
+//!   team, `same_site` joins teams of one place in the source, `beside` says whether a rank's own thread is one of it.
+//!   `slight` has the sentence on teams that are only a little uneven. `contended` finds what threads waited for, and
+//!   `allocation` their waits in the memory allocator. `lock_groups` has waits for locks by place, with the `line` in which threads
 //!   would wait if each had a core, by their `hold_times` and a replay of the `queue`. `team_path` leads the critical path
 //!   through teams. `useful` sums up what all threads compute, for `thread_efficiency`.
 //! * `same_work` says whether a place does the same at all scales by what the compiler knows of it. `floor` is the least
@@ -52,6 +53,7 @@ pub mod queue;
 pub mod recordings;
 pub mod repetition;
 pub mod replay;
+pub mod same_site;
 pub mod same_team;
 pub mod same_work;
 pub mod scale;

@@ -88,9 +88,11 @@ impl Pace {
         let factor = stats::weighted_median(&mut ratios).unwrap_or(0.0);
         let near = |ratio: f64| ratio <= BAND * factor && factor <= BAND * ratio;
         let agreeing: f64 = ratios.iter().filter(|r| near(r.0)).map(|r| r.1).sum();
-        // What all ranks do takes as long as before, and looks like a common factor of divided work.
+        // What all ranks do takes as long as before, and looks like a common factor of divided work. A factor that agrees
+        // with that is no pace, nor is one that is nearer to it than to none.
+        let more = f64::from(last.size) / f64::from(first.size);
         let replicated = match scaling {
-            Scaling::Strong => f64::from(last.size) / f64::from(first.size) / BAND,
+            Scaling::Strong => more / BAND.min(more.sqrt()),
             Scaling::Weak | Scaling::Single => SLOWED,
         };
         if known.iter().map(|k| k.1).sum::<f64>() >= KNOWN * total

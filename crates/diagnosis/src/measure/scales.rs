@@ -105,12 +105,15 @@ impl Scales {
         self.all.last().zip(self.teams.last())
     }
 
-    /// Part of the computation at the largest scale that there would not be if it scaled ideally; 0 where scales are not
-    /// compared.
+    /// Part of what all threads compute at the largest scale that there would not be if it scaled ideally; 0 where scales
+    /// are not compared, or threads are no part of them.
     pub fn grown(&self) -> f64 {
         let [first, .., last] = self.compared() else {
             return 0.0;
         };
+        if first.threads_each.is_none() || last.threads_each.is_none() {
+            return 0.0;
+        }
         let should = scaling::ideal(self.scaling, useful::each(first), first.size, last.size);
         let computed = useful::each(last);
         if computed > 0.0 {

@@ -69,23 +69,26 @@ impl Stretch {
         if late.is_empty() {
             return 0.0;
         }
-        self.excess(&late)
+        let excess = self.slowest(|s| s.busy) - self.mean();
+        self.waited_for(&late)
+            .map_or(excess, |most| excess.min(most))
     }
 
-    /// The same where no thread is late: seconds that the slowest thread computes beyond the mean, which may be scatter.
+    /// The same where no thread is late, as far as others are known to have waited for the slowest.
     pub fn slight_imbalance(&self) -> f64 {
         let busy = |i: &usize| self.shares.get(*i).map_or(0.0, |s| s.busy);
         let all = 0..self.shares.len();
         let slowest = all.max_by(|a, b| busy(a).total_cmp(&busy(b)).then(b.cmp(a)));
-        let slowest = slowest.filter(|_| self.late().is_empty());
-        slowest.map_or(0.0, |i| self.excess(&[i]))
-    }
-
-    /// Seconds that the slowest of the `late` threads computes beyond the mean, as far as the others waited for it.
-    fn excess(&self, late: &[usize]) -> f64 {
-        let excess = self.slowest(|s| s.busy) - self.mean();
-        self.waited_for(late)
-            .map_or(excess, |most| excess.min(most))
+        let Some(slowest) = slowest.filter(|_| self.late().is_empty()) else {
+            return 0.0;
+        };
+        let others = (0..).zip(&self.shares).filter(|(i, _)| *i != slowest);
+        let others: Vec<f64> = others.map(|(_, s)| s.at_end).collect();
+        let at_end = stats::mean(&others) - self.shares.get(slowest).map_or(0.0, |s| s.at_end);
+        let waited = self.waited_for(&[slowest]).unwrap_or(at_end);
+        (self.slowest(|s| s.busy) - self.mean())
+            .min(waited)
+            .max(0.0)
     }
 
     /// How much longer the other threads waited than the slowest one, mean, seconds. Where threads outnumber cores, those

@@ -25,8 +25,10 @@ const TOGETHER: f64 = 0.5;
 /// A team at one scale, all ranks.
 #[derive(Clone, Debug)]
 pub struct Team {
-    /// The call that begins it.
+    /// The call that begins it; of several, the one with the largest loss.
     pub vertex: VertexIx,
+    /// All calls that begin it, that one first.
+    pub calls: Vec<VertexIx>,
     /// Its work, by rank.
     pub stretches: Vec<Stretch>,
     /// Whether the ranks' threads that call MPI work in it; if not, they at most wait for it.
@@ -57,38 +59,6 @@ impl Team {
             }
         }
         out
-    }
-
-    /// Several teams as one, which begins where the first of them does; `None` if there are none.
-    pub fn together(pag: &Pag, teams: &[&Self]) -> Option<Self> {
-        let (first, others) = teams.split_first()?;
-        let mut all = (*first).clone();
-        for other in others {
-            all.stretches.extend(other.stretches.iter().cloned());
-            all.joined |= other.joined;
-            all.inside &= other.inside;
-            all.around = pag.top.common_ancestor(all.around, other.around);
-            all.keys.extend(&other.keys);
-            all.starts.extend(&other.starts);
-            all.shared.extend(&other.shared);
-        }
-        all.stretches.sort_by_key(|s| s.rank);
-        all.keys.sort_unstable();
-        all.keys.dedup();
-        // What the rank felt of all losses, by what it felt of each.
-        all.felt.fill(1.0);
-        let lost = all.losses(Stretch::imbalance);
-        let of_each = teams.iter().map(|team| team.losses(Stretch::imbalance));
-        let mut felt = vec![0.0; all.felt.len()];
-        for losses in of_each {
-            felt.iter_mut().zip(losses).for_each(|(sum, l)| *sum += l);
-        }
-        for ((part, felt), lost) in all.felt.iter_mut().zip(felt).zip(lost) {
-            if lost > 0.0 {
-                *part = felt / lost;
-            }
-        }
-        Some(all)
     }
 }
 
@@ -184,18 +154,23 @@ impl Teams {
             .filter_map(|of_team| {
                 let vertex = of_team.first()?.team;
                 let sums = in_team(of_team, &waiting);
-                // Threads of an OpenMP runtime outlive the regions that they work in.
-                let made_here = pag.makes_threads(vertex);
-                let parts = |rows: &[TeamStretch]| match made_here {
-                    true => generations(rows, &infos),
-                    false => vec![rows.to_vec()],
+                // Threads of an OpenMP runtime outlive the regions that they work in: their ends say nothing of these.
+                let in_regions = pag.begins_region(vertex);
+                let parts = |rows: &[TeamStretch]| match in_regions {
+                    true => vec![rows.to_vec()],
+                    false => generations(rows, &infos),
+                };
+                let ends = |rows: &[TeamStretch]| match in_regions {
+                    true => Vec::new(),
+                    false => ends(rows, &infos),
                 };
                 let stretches = of_team
                     .chunk_by(|a, b| (a.rank, a.from, a.to) == (b.rank, b.from, b.to))
                     .flat_map(parts)
-                    .map(|rows| stretch(&rows, &sums, &ends(&rows, &infos), scale.is_crowded()));
+                    .map(|rows| stretch(&rows, &sums, &ends(&rows), scale.is_crowded()));
                 let mut team = Team {
                     vertex,
+                    calls: vec![vertex],
                     stretches: stretches.collect(),
                     joined: false,
                     inside: computes_inside(pag, scale, vertex),
@@ -205,7 +180,7 @@ impl Teams {
                     starts: scale.ways(vertex).to_vec(),
                     shared: FxHashSet::default(),
                 };
-                if made_here {
+                if pag.makes_threads(vertex) {
                     beside::keep_members(pag, scale, &mut team);
                 }
                 let is_own = |(rank, thread)| scale.view().threads.calls_mpi(rank, thread);

@@ -278,6 +278,27 @@ fn an_uneven_thread_may_have_been_on_a_slower_core() {
 }
 
 #[test]
+fn threads_that_are_a_little_uneven_have_a_sentence() {
+    let sentence = |late: fn(u32, u16) -> f64, waited: bool| {
+        let mut run = in_a_team(2, late);
+        for t in run.teams.iter_mut().filter(|_| !waited) {
+            t.wait_ns = 0;
+        }
+        let d = of_runs(vec![run], None);
+        assert_eq!(reported(&d), []);
+        let mut notes = d.notes.into_iter();
+        notes.find(|n| n.contains("slowest thread"))
+    };
+    let late = |_, t| if t == 1 { 1.25 } else { 1.0 };
+    let said = sentence(late, true).expect("a sentence");
+    let begin = "The slowest thread of the team at app.c:10 computes 1.11 times as long";
+    assert!(said.starts_with(begin), "{said}");
+    assert!(said.contains("which costs 125 ms (10 %)"), "{said}");
+    assert_eq!(sentence(late, false), None);
+    assert_eq!(sentence(|_, t| if t == 1 { 1.08 } else { 1.0 }, true), None);
+}
+
+#[test]
 fn sleep_outside_of_regions_is_found_and_waits_in_them_are_not() {
     let asleep = |threads: u16, seconds: f64, at: CtxId| {
         let mut run = match threads {

@@ -65,25 +65,16 @@ fn called_twice() -> Run {
 }
 
 #[test]
-fn a_region_that_is_called_from_two_places_is_two_teams() {
-    let expected = [
-        (ThreadImbalance, "0-1".to_string(), 110, 0.5),
-        (ThreadImbalance, "0-1".to_string(), 110, 0.5),
-    ];
-    assert_eq!(reported(&of_run(called_twice())), expected);
-}
-
-#[test]
-fn calls_of_a_region_that_each_cost_too_little_are_one_cause() {
-    // Each loses a sixth of the run.
-    let expected = [(ThreadImbalance, "0-1".to_string(), 110, 1.0)];
-    let d = from(0.2, called_twice());
-    assert_eq!(reported(&d), expected);
-    let times = d.causes[0].by_thread.as_ref().expect("threads");
-    assert_eq!(
-        (&times.seconds[..], &times.concerned[..]),
-        (&[2.0, 2.0][..], &[0, 1][..])
-    );
+fn a_region_that_is_called_from_two_places_is_one_cause() {
+    // Threads that are late in turn do not even out, and each call alone may cost too little: a sixth of the run here.
+    for least in [0.0, 0.2] {
+        let d = from(least, called_twice());
+        let expected = [(ThreadImbalance, "0-1".to_string(), 110, 1.0)];
+        assert_eq!(reported(&d), expected, "{least}");
+        let times = d.causes[0].by_thread.as_ref().expect("threads");
+        assert_eq!(times.seconds, [2.0, 2.0]);
+        assert_eq!(times.concerned, [0, 1]);
+    }
 }
 
 #[test]
@@ -103,25 +94,5 @@ fn a_region_that_runs_once_in_the_long_life_of_its_threads_is_a_team() {
     assert_eq!(
         reported(&of_run(made)),
         [(ThreadImbalance, "0".to_string(), 110, 0.5)]
-    );
-}
-
-#[test]
-fn threads_that_are_a_little_uneven_have_a_sentence() {
-    let sentence = |more: f64| {
-        let mut run = run(1, &Hybrid::default());
-        for t in run.teams.iter_mut().filter(|t| t.thread == 1) {
-            t.cpu_ns = (t.cpu_ns as f64 * more) as u64;
-        }
-        let d = of_run(run);
-        assert_eq!(reported(&d), [], "{more}");
-        let found = d.notes.into_iter().find(|n| n.contains("slowest thread"));
-        found.unwrap_or_default()
-    };
-    assert_eq!(sentence(1.08), "");
-    let said = sentence(1.25);
-    assert!(
-        said.contains("computes 1.11 times as long as the mean of its threads, 125 ms more"),
-        "{said}"
     );
 }

@@ -1182,7 +1182,7 @@ def non_shrinking_work(scales: Finding, charged: Node, least: float = 0.015) -> 
 
 @overload
 def common_sleep(scales: Finding, least: float = 0.015) -> Finding:
-    """Sleep that all ranks have, as where each waits for a file: what is beyond the ideal of the smallest scale.
+    """Sleep that all ranks have outside of regions of threads, as where each waits for a file: what is beyond the ideal of the smallest scale.
 
     scales: runs at their scales.
     least: smallest cost of a cause that is reported, as a share of the run time (if not given, 0.015).

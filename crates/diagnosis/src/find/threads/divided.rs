@@ -36,7 +36,7 @@ impl<'a> Divided<'a> {
     /// The loops of a team.
     pub fn new(pag: &'a Pag, scale: &Scale, team: &'a Team) -> Self {
         let ways = &team.starts;
-        let ends = scale.meets(team.vertex).into_iter();
+        let ends = team.calls.iter().flat_map(|call| scale.meets(*call));
         // Barriers that are not OpenMP's are waits of threads for each other.
         let waits = scale.view().parallel.threads.iter();
         let waits = waits.filter(|e| !e.kind.is_lock()).map(|e| e.at);

@@ -8,15 +8,17 @@ use crate::find::finder::{Does, Finder, Look};
 use crate::find::proposal::{Loss, Proposal};
 use crate::find::threads::divided::{Divided, UnevenLoop, uneven_loops};
 use crate::measure::inclusive::Inclusive;
+use crate::measure::same_site;
 use crate::measure::scale::Scale;
+use crate::measure::scaling::ideal;
 use crate::measure::stretch::Stretch;
-use crate::measure::teams::{Team, Teams};
+use crate::measure::teams::Team;
 use headwater_dataflow::numbers::stats;
 use headwater_graph::{Pag, Site, TopDown, VertexIx};
 use headwater_model::diagnosis::{CauseClass, Clock, ThreadTimes};
 use headwater_model::words;
 use rustc_hash::FxHashMap;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 /// A rank (or thread) is concerned if it has this part of the largest loss (or excess).
 pub const CONCERNED: f64 = 0.5;
@@ -51,17 +53,16 @@ pub const FINDER: Finder = Finder {
 fn propose(look: &Look<'_>) -> Vec<Proposal> {
     let (pag, scale, teams, least) = (look.pag, look.last, look.teams, look.least);
     let callers = callers_wait(scale);
-    // Work that all threads together do more of than at the smallest scale may be the same work on slower cores.
-    let grown = look.scales.grown();
     let of_team = |team: &Team| {
         let pool = teams.pool(team);
         let team = pool.unwrap_or(team);
         let losses = team.losses(Stretch::imbalance);
-        let errors = team.losses(|s| s.imbalance_error(grown));
         let whole: f64 = losses.iter().sum();
         if whole <= 0.0 || whole < least {
             return Vec::new();
         }
+        let grown = grown(look, team);
+        let errors = team.losses(|s| s.imbalance_error(grown));
         let (ranks, worst) = concerned(&losses);
         let divided = Divided::new(pag, scale, team);
         // The call paths of a pool do not say which loops are whose.
@@ -87,36 +88,29 @@ fn propose(look: &Look<'_>) -> Vec<Proposal> {
         let proposal = |of: Uneven| of.proposal(pag, scale, team, &callers, grown);
         uneven.into_iter().map(proposal).collect()
     };
-    let (alone, together) = by_place(pag, teams, least);
-    alone
-        .into_iter()
-        .chain(&together)
-        .flat_map(of_team)
-        .collect()
+    let all = same_site::by_site(pag, teams);
+    all.iter().flat_map(|team| of_team(team)).collect()
 }
 
-/// Teams that are looked at alone, and those that each cost too little, together where one place of the source begins them:
-/// a function that begins a team may be called from many places.
-fn by_place<'a>(pag: &Pag, teams: &'a Teams, least: f64) -> (Vec<&'a Team>, Vec<Team>) {
-    let lost = |team: &Team| stats::max(&team.losses(Stretch::imbalance));
-    let mut alone: Vec<&Team> = Vec::new();
-    let mut at: BTreeMap<Site, Vec<&Team>> = BTreeMap::new();
-    for team in &teams.teams {
-        let small = teams.pool(team).is_none() && lost(team) < least;
-        match pag.top.site(team.vertex).filter(|_| small) {
-            Some(site) => at.entry(site).or_default().push(team),
-            None => alone.push(team),
-        }
+/// Part of what a team computes that it does beyond the ideal of the smallest scale: it may be the same work on slower
+/// cores. Where the smallest scale has no such team, it is that of the whole program.
+fn grown(look: &Look<'_>, team: &Team) -> f64 {
+    let scales = look.scales;
+    let ([first, .., last], Some(teams)) = (scales.compared(), scales.teams.first()) else {
+        return 0.0;
+    };
+    let computed = |team: &Team| -> f64 {
+        let shares = team.stretches.iter().flat_map(|s| &s.shares);
+        shares.map(|t| t.busy).sum()
+    };
+    let before = team.calls.iter().filter_map(|call| teams.team(*call));
+    let (before, now): (f64, f64) = (before.map(computed).sum(), computed(team));
+    if before <= 0.0 || now <= 0.0 {
+        return scales.grown();
     }
-    let mut together = Vec::new();
-    for mut of_site in at.into_values() {
-        of_site.sort_by(|a, b| lost(b).total_cmp(&lost(a)).then(a.vertex.cmp(&b.vertex)));
-        match of_site[..] {
-            [one] => alone.push(one),
-            _ => together.extend(Team::together(pag, &of_site)),
-        }
-    }
-    (alone, together)
+    let each = |all: f64, scale: &Scale| all / f64::from(scale.size.max(1));
+    let should = ideal(scales.scaling, each(before, first), first.size, last.size);
+    (1.0 - should / each(now, last)).max(0.0)
 }
 
 /// Uneven work of a team: all of it, or that of one of its loops.
@@ -251,7 +245,7 @@ impl Uneven {
         }
         if grown >= GROWN {
             evidence.push(format!(
-                "all threads together computed {:.0} % more than on the fewest; as far as that is a slower core of {}, it is no uneven work",
+                "its threads together computed {:.0} % more than at the smallest scale; as far as {} had a slower core, that is no uneven work",
                 100.0 * grown / (1.0 - grown).max(f64::MIN_POSITIVE),
                 threads(late),
             ));
@@ -362,7 +356,7 @@ fn waits_at(
     if !team.joined {
         at.clone_from(callers);
     }
-    for t in scale.team_rows(team.vertex) {
+    for t in team.calls.iter().flat_map(|call| scale.team_rows(*call)) {
         *at.entry(t.to).or_default() += t.wait;
     }
     // A team's end is the call that begins it.
@@ -457,15 +451,16 @@ fn place(
     };
     // Call paths of threads whose maker is unknown do not begin at the team, nor do those of all pools.
     let found = [starts, &[TopDown::ROOT]].into_iter();
-    let found: Vec<(VertexIx, Inclusive)> = found
+    let found: Vec<(VertexIx, f64, Inclusive)> = found
         .filter_map(|ways| {
             let times = inside(ways)?;
-            Some((start(ways, &times), times))
+            let late = ways.iter().map(|way| late_in(*way, &times)).sum();
+            Some((start(ways, &times), late, times))
         })
         .collect();
-    let all = found.last().map_or(0.0, |(v, times)| late_in(*v, times));
-    let is_there = |of: &&(VertexIx, Inclusive)| !lives_there || late_in(of.0, &of.1) >= MOST * all;
-    let (start, times) = found.iter().find(is_there)?;
+    let all = found.last().map_or(0.0, |of| of.1);
+    let is_there = |of: &&(VertexIx, f64, Inclusive)| !lives_there || of.1 >= MOST * all;
+    let (start, _, times) = found.iter().find(is_there)?;
     let start = *start;
     let beyond = |row: &[f64]| row[0] - row[1];
     let known = times.row(start).is_some_and(|row| beyond(row) > 0.0);
