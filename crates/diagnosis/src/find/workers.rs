@@ -8,9 +8,9 @@ use crate::measure::inclusive::Inclusive;
 use crate::measure::scale::Scale;
 use crate::measure::useful;
 use headwater_dataflow::numbers::stats;
-use headwater_graph::{Pag, ThreadTime, ThreadView, TopDown, sum_rows};
+use headwater_graph::{Pag, ThreadTime, ThreadView, TopDown, VertexIx, sum_rows};
 use headwater_model::words;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Share of a cause's seconds that waiting for threads, beyond that of other ranks, must be.
 const MOST: f64 = 0.5;
@@ -61,7 +61,18 @@ pub fn bring_there(pag: &Pag, scale: &Scale, mut found: Vec<Candidate>) -> Vec<C
         if slept <= MOST * c.cost {
             continue;
         }
-        let of_worker = longest(&scale.view().threads);
+        // At the end of a region, ranks wait for what threads did in that region.
+        let vertex = |k: &u32| data.keys.get(*k as usize).map(|k| k.vertex);
+        let around = waiting.iter().filter_map(vertex);
+        let around = around.flat_map(|v| scale.teams_around(pag, v));
+        let regions: BTreeSet<VertexIx> = around.filter(|team| pag.begins_region(*team)).collect();
+        let ways: Vec<VertexIx> = (regions.iter())
+            .flat_map(|team| scale.ways(*team))
+            .copied()
+            .collect();
+        let is_there =
+            |v: VertexIx| ways.is_empty() || ways.iter().any(|w| pag.top.contains(*w, v));
+        let of_worker = longest(&scale.view().threads).filter(|t| is_there(t.vertex));
         let entries = of_worker.map(|t| (t.vertex, t.rank as usize, t.cpu));
         let times = Inclusive::of_columns(pag, scale.p as usize, entries);
         let vertex = times.descend(pag, TopDown::ROOT, beyond);

@@ -24,7 +24,7 @@ const BAND: f64 = 1.15;
 
 /// A machine whose cores are shared by ranks is not slower than this. Ranks are compared in CPU time, so waiting for a
 /// core is not part of it.
-const SLOWED: f64 = 2.0;
+pub const SLOWED: f64 = 2.0;
 
 /// Least share of the computation, in places whose work the compiler knows to stay, that shows the pace by itself.
 const KNOWN: f64 = 0.05;

@@ -8,6 +8,7 @@ use crate::find::finder::{Does, Finder, Look};
 use crate::find::proposal::{Loss, Proposal};
 use crate::find::threads::divided::{Divided, UnevenLoop, uneven_loops};
 use crate::measure::inclusive::Inclusive;
+use crate::measure::pace::SLOWED;
 use crate::measure::same_site;
 use crate::measure::scale::Scale;
 use crate::measure::scaling::ideal;
@@ -61,7 +62,7 @@ fn propose(look: &Look<'_>) -> Vec<Proposal> {
         if whole <= 0.0 || whole < least {
             return Vec::new();
         }
-        let grown = grown(look, team);
+        let grown = slower(look, team);
         let errors = team.losses(|s| s.imbalance_error(grown));
         let (ranks, worst) = concerned(&losses);
         let divided = Divided::new(pag, scale, team);
@@ -92,8 +93,14 @@ fn propose(look: &Look<'_>) -> Vec<Proposal> {
     all.iter().flat_map(|team| of_team(team)).collect()
 }
 
-/// Part of what a team computes that it does beyond the ideal of the smallest scale: it may be the same work on slower
-/// cores. Where the smallest scale has no such team, it is that of the whole program.
+/// Part of what a team computes that it does beyond the ideal of the smallest scale, as far as slower cores may be the
+/// reason. Where the smallest scale has no such team, it is that of the whole program.
+fn slower(look: &Look<'_>, team: &Team) -> f64 {
+    let grown = grown(look, team);
+    let is_possible = 1.0 / (1.0 - grown) <= SLOWED;
+    if is_possible { grown } else { 0.0 }
+}
+
 fn grown(look: &Look<'_>, team: &Team) -> f64 {
     let scales = look.scales;
     let ([first, .., last], Some(teams)) = (scales.compared(), scales.teams.first()) else {
