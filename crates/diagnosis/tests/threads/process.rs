@@ -298,32 +298,52 @@ fn threads_that_are_a_little_uneven_have_a_sentence() {
     assert_eq!(sentence(|_, t| if t == 1 { 1.08 } else { 1.0 }, true), None);
 }
 
+/// The run with `seconds` of sleep of its first thread more.
+fn asleep(mut run: Run, seconds: f64, at: CtxId) -> Run {
+    let ns = (seconds * SECOND) as u64;
+    run.samples.push(sample(at, 0.0, seconds));
+    let s = &mut run.segments[0];
+    (s.wall_ns, s.blocked_ns) = (s.wall_ns + ns, s.blocked_ns + ns);
+    s.max_busy_ns += ns;
+    run.ranks[0].wall_ns += ns;
+    run.threads[0].wall_ns += ns;
+    run
+}
+
+/// Seconds to gain by causes that are sleep.
+fn of_sleep(runs: Vec<Run>) -> Vec<f64> {
+    let d = of_runs(runs, Some(Scaling::Strong));
+    let all = d.causes.iter();
+    let sleep = all.filter(|c| c.class == CauseClass::SystemCallOrIo);
+    sleep.map(|c| c.gain_seconds).collect()
+}
+
 #[test]
 fn sleep_outside_of_regions_is_found_and_waits_in_them_are_not() {
-    let asleep = |threads: u16, seconds: f64, at: CtxId| {
-        let mut run = match threads {
-            1 => in_a_team(1, |_, _| 2.0),
-            _ => in_a_team(threads, |_, _| 1.0),
-        };
-        let ns = (seconds * SECOND) as u64;
-        run.samples.push(sample(at, 0.0, seconds));
-        let s = &mut run.segments[0];
-        (s.wall_ns, s.blocked_ns) = (s.wall_ns + ns, s.blocked_ns + ns);
-        s.max_busy_ns += ns;
-        run.ranks[0].wall_ns += ns;
-        run.threads[0].wall_ns += ns;
-        run
-    };
     let causes = |at| {
-        let runs = vec![asleep(1, 0.4, at), asleep(2, 0.4, at)];
-        let d = of_runs(runs, Some(Scaling::Strong));
-        let all = d.causes.iter();
-        let sleep = all.filter(|c| c.class == CauseClass::SystemCallOrIo);
-        sleep.map(|c| c.gain_seconds).collect::<Vec<f64>>()
+        let (one, two) = (in_a_team(1, |_, _| 2.0), in_a_team(2, |_, _| 1.0));
+        of_sleep(vec![asleep(one, 0.4, at), asleep(two, 0.4, at)])
     };
     // In a function of a library, between regions: half of it should be left on two threads.
     assert!(matches!(causes(CALLS[0])[..], [gain] if (gain - 0.2).abs() < 0.01));
     assert!(causes(REGION).is_empty());
+}
+
+#[test]
+fn sleep_beside_threads_that_the_program_made_is_no_finding() {
+    let beside = |threads: u16, busy: fn(u32, u16) -> f64| {
+        let of = Hybrid {
+            threads,
+            busy,
+            joined: true,
+            ..Default::default()
+        };
+        let (own, join) = ((0.001, 0.0), busy(0, 1));
+        let run = process(u32::from(threads), Process { of, own, join });
+        asleep(run, 0.4, CALLS[0])
+    };
+    let found = of_sleep(vec![beside(1, |_, _| 2.0), beside(2, |_, _| 1.0)]);
+    assert!(found.is_empty(), "{found:?}");
 }
 
 #[test]
