@@ -85,7 +85,7 @@ impl Thread {
         }
     }
 
-    /// The thread comes to a barrier. If it is in no team, it joins the team of threads that it made.
+    /// The thread arrives at a barrier. If it is in no team but has made threads, it counts as one of these from now on.
     pub fn meets_those_it_made(&mut self) {
         if self.teams.making.last == 0 || self.teams.in_one() {
             return;

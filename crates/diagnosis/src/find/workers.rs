@@ -66,12 +66,12 @@ pub fn bring_there(pag: &Pag, scale: &Scale, mut found: Vec<Candidate>) -> Vec<C
         let around = waiting.iter().filter_map(vertex);
         let around = around.flat_map(|v| scale.teams_around(pag, v));
         let regions: BTreeSet<VertexIx> = around.filter(|team| pag.begins_region(*team)).collect();
-        let ways: Vec<VertexIx> = (regions.iter())
-            .flat_map(|team| scale.ways(*team))
-            .copied()
-            .collect();
-        let is_there =
-            |v: VertexIx| ways.is_empty() || ways.iter().any(|w| pag.top.contains(*w, v));
+        let is_there = |v: VertexIx| {
+            regions.is_empty()
+                || scale
+                    .teams_around(pag, v)
+                    .any(|team| regions.contains(&team))
+        };
         let of_worker = longest(&scale.view().threads).filter(|t| is_there(t.vertex));
         let entries = of_worker.map(|t| (t.vertex, t.rank as usize, t.cpu));
         let times = Inclusive::of_columns(pag, scale.p as usize, entries);

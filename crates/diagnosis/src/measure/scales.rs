@@ -114,12 +114,18 @@ impl Scales {
         if first.threads_each.is_none() || last.threads_each.is_none() {
             return 0.0;
         }
-        let should = scaling::ideal(self.scaling, useful::each(first), first.size, last.size);
-        let computed = useful::each(last);
-        if computed > 0.0 {
-            (1.0 - should / computed).max(0.0)
-        } else {
-            0.0
+        self.beyond(useful::each(first), useful::each(last))
+    }
+
+    /// Part of `now` that there would not be if it scaled ideally from `before`: seconds of each rank or thread at the largest
+    /// and the smallest scale; 0 where scales are not compared.
+    pub fn beyond(&self, before: f64, now: f64) -> f64 {
+        match self.compared() {
+            [first, .., last] if now > 0.0 => {
+                let should = scaling::ideal(self.scaling, before, first.size, last.size);
+                (1.0 - should / now).max(0.0)
+            }
+            _ => 0.0,
         }
     }
 

@@ -11,7 +11,6 @@ use crate::measure::inclusive::Inclusive;
 use crate::measure::pace::SLOWED;
 use crate::measure::same_site;
 use crate::measure::scale::Scale;
-use crate::measure::scaling::ideal;
 use crate::measure::stretch::Stretch;
 use crate::measure::teams::Team;
 use headwater_dataflow::numbers::stats;
@@ -116,8 +115,7 @@ fn grown(look: &Look<'_>, team: &Team) -> f64 {
         return scales.grown();
     }
     let each = |all: f64, scale: &Scale| all / f64::from(scale.size.max(1));
-    let should = ideal(scales.scaling, each(before, first), first.size, last.size);
-    (1.0 - should / each(now, last)).max(0.0)
+    scales.beyond(each(before, first), each(now, last))
 }
 
 /// Uneven work of a team: all of it, or that of one of its loops.
