@@ -33,6 +33,8 @@ pub enum LossKind {
     Transfer,
     /// Growth of the time before `MPI_Init` returned.
     BeforeInit,
+    /// What all places alike take longer at the largest scale than the same work takes at the smallest one.
+    Pace,
     /// What none of these explains.
     Unknown,
 }
@@ -47,6 +49,7 @@ impl LossKind {
             Self::Serialisation => "ranks waiting in turn",
             Self::Transfer => "moving data",
             Self::BeforeInit => "before MPI_Init returned",
+            Self::Pace => "taken for the pace of the machine",
             Self::Unknown => "unknown",
         }
     }

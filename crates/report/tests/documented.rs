@@ -158,6 +158,7 @@ fn every_word_that_a_field_may_hold_is_documented() {
         Serialisation,
         Transfer,
         BeforeInit,
+        Pace,
         Unknown,
     ];
     let losses = losses.map(word).into_iter().chain(against);

@@ -5,6 +5,7 @@ use crate::explain::{dependence, path, regions, same_place};
 use crate::find::candidate::Candidate;
 use crate::find::class::{self, Seconds};
 use crate::find::segments;
+use crate::find::threads::serial;
 use crate::measure::backtrack::{Backtracking, Hop};
 use crate::measure::binding;
 use crate::measure::scale::Scale;
@@ -208,6 +209,10 @@ impl CauseMaker<'_> {
                 let of_allocator = c.class == CauseClass::AllocatorContention;
                 let teams = self.scales.teams.get(i);
                 teams.map_or_else(Vec::new, |t| t.waited(v, of_allocator, s.p))
+            }
+            _ if c.class == CauseClass::SerialRegion => {
+                let teams = self.scales.teams.get(i);
+                teams.map_or_else(Vec::new, |t| serial::seconds(self.pag, s, t, v))
             }
             Clock::Cpu if is_call && c.class.is_computation() => segments::before(s, v),
             Clock::Wall if seconds != Seconds::WaitsInTurn => s.view().mpi.dense(v, s.p),

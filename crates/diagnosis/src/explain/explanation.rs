@@ -64,7 +64,7 @@ fn template(class: CauseClass, case: Case) -> &'static str {
             "On {who}, one thread computes in {what} while the team that it has elsewhere idles. Divide this work over the threads too."
         }
         CauseClass::SmallRegions => {
-            "On {who}, {what} begins parallel regions that compute so little that beginning and ending them takes a large part of their time. Put more work into each: let one region enclose the loop around it, or leave small cases to one thread (OpenMP has the clause if for that)."
+            "On {who}, {what} begins parallel regions that compute so little each time that beginning and ending them adds up. Put more work into each: let one region enclose the loop around it, or leave small cases to one thread (OpenMP has the clause if for that)."
         }
         CauseClass::AllocatorContention => {
             "On {who}, threads wait for one another in the memory allocator, which {what} calls. Allocate once and use it again, reserve what will be needed, or take an allocator with memory of its own for each thread."

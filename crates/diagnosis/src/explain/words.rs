@@ -276,6 +276,7 @@ fn others(account: &Account) -> Option<String> {
             LossKind::BeforeInit,
             "growth of the start-up before MPI_Init returned",
         ),
+        (LossKind::Pace, "taken for the pace of the machine"),
         (LossKind::Unknown, "unknown"),
     ];
     let parts: Vec<String> = kinds

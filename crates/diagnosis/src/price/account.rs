@@ -29,6 +29,8 @@ struct Pools {
     serial: f64,
     transfer: f64,
     unknown: f64,
+    /// Growth that is attributed to the pace of the machine, which no place explains. It is a part of `unknown`.
+    pace: f64,
     /// Computation that is not a loss by the efficiencies: work that some ranks do beyond the others, growth that is
     /// hidden because other places shrank more, and losses between threads. It counts as a loss where a cause shows it.
     within: f64,
@@ -56,7 +58,6 @@ impl Pools {
         let transfer = last.transfer_seconds().min(rest);
         let ideal = ideal(scales, last);
         let grown = ideal.map_or(0.0, |ideal| (mean - ideal).max(0.0));
-        // Growth that is attributed to the pace of the machine is explained by no place.
         let at_pace = ideal.map_or(0.0, |ideal| (scales.pace.factor - 1.0) * ideal);
         let at_pace = at_pace.min(grown);
         let growth = grown - at_pace;
@@ -66,6 +67,7 @@ impl Pools {
             serial: replayed - critical,
             transfer,
             unknown: rest - transfer + at_pace,
+            pace: at_pace,
             within: mean - grown,
             excess: 0.0,
         }
@@ -220,6 +222,7 @@ pub fn account(scales: &Scales, found: &[Candidate], causes: &[Cause]) -> Accoun
     let floor = small::PLACE * model;
     let (small, uneven, growth) = parts.small(scales, last, found, floor);
     let (uneven, growth) = (uneven.min(pools.uneven), growth.min(pools.growth));
+    let pace = pools.pace.min(pools.unknown);
     let rest = pools.uneven - uneven + pools.growth - growth;
     let seconds = [
         (LossKind::Causes, by_causes),
@@ -228,7 +231,8 @@ pub fn account(scales: &Scales, found: &[Candidate], causes: &[Cause]) -> Accoun
         (LossKind::Serialisation, pools.serial),
         (LossKind::Transfer, pools.transfer),
         (LossKind::BeforeInit, before),
-        (LossKind::Unknown, pools.unknown + rest),
+        (LossKind::Pace, pace),
+        (LossKind::Unknown, pools.unknown - pace + rest),
     ];
     account.loss_seconds = seconds.iter().map(|s| s.1).sum();
     let of = account.of_seconds;

@@ -10,7 +10,8 @@ use headwater_model::words;
 /// Sorts candidates, the largest gain first; equal ones are in the order of the graph. The mean of the gain and its
 /// lower bound counts, so that an uncertain figure does not come before a certain one; for an estimate, only its
 /// certain part counts. Candidates whose error range includes zero come after the others.
-pub fn ranked(pag: &Pag, mut found: Vec<Candidate>) -> Vec<Candidate> {
+pub fn ranked(pag: &Pag, found: Vec<Candidate>) -> Vec<Candidate> {
+    let mut found = with_lock_calls(pag, found);
     let known = |c: &Candidate| c.range().0 > 0.0;
     let gain = |c: &Candidate| match c.price {
         Price::AtLeast(seconds) => seconds.min(c.gain),
@@ -22,6 +23,32 @@ pub fn ranked(pag: &Pag, mut found: Vec<Candidate>) -> Vec<Candidate> {
     });
     by_rank_first(pag, &mut found, gain);
     remainders(pag, without_duplicates(pag, found))
+}
+
+/// A lock that threads contend for takes computation too: it moves between cores, and the kernel puts threads to sleep and
+/// wakes them. Where that grows in the call in which threads wait, it is a part of the contention.
+fn with_lock_calls(pag: &Pag, found: Vec<Candidate>) -> Vec<Candidate> {
+    use CauseClass::{LockContention, NonShrinkingWork, SlowerWork};
+    let (calls, mut out): (Vec<Candidate>, Vec<Candidate>) =
+        (found.into_iter()).partition(|c| matches!(c.class, NonShrinkingWork | SlowerWork));
+    let mut rest = Vec::new();
+    for call in calls {
+        let is_same = |v: VertexIx| v == call.vertex || pag.top.is_same_place(v, call.vertex);
+        let waits = |c: &&mut Candidate| c.class == LockContention && c.vertices().any(is_same);
+        let Some(lock) = out.iter_mut().find(waits) else {
+            rest.push(call);
+            continue;
+        };
+        lock.cost += call.cost;
+        lock.gain += call.gain;
+        lock.error = lock.error.hypot(call.error);
+        lock.evidence.push(format!(
+            "the call itself computes more than on the smallest scale, which costs {}: a lock that threads contend for moves between cores, and threads fall asleep and are woken",
+            words::seconds(call.gain)
+        ));
+    }
+    out.extend(rest);
+    out
 }
 
 /// Of neighbours of uneven work whose gains differ by less than their error, the one whose work depends on the rank
@@ -116,7 +143,11 @@ fn without_duplicates(pag: &Pag, found: Vec<Candidate>) -> Vec<Candidate> {
                     words::seconds(next.gain)
                 ),
                 class => format!(
-                    "it is {} too, which costs {}",
+                    "{} is {} too, which costs {}",
+                    match next.vertex == kept.vertex {
+                        true => "it".to_string(),
+                        false => words::location(&pag.place(next.vertex)),
+                    },
                     class.words(),
                     words::seconds(next.gain)
                 ),
@@ -156,10 +187,8 @@ mod tests {
     use super::*;
     use headwater_graph::Structures;
 
-    #[test]
-    fn a_serial_region_takes_up_only_what_is_lost_by_the_same_work() {
-        let pag = Pag::build(&mut [], Structures::default());
-        let cause = |class, gain| Candidate {
+    fn at_root(class: CauseClass, gain: f64) -> Candidate {
+        Candidate {
             class,
             vertex: headwater_graph::TopDown::ROOT,
             ranks: vec![0, 1],
@@ -172,9 +201,30 @@ mod tests {
             price: Price::default(),
             error: 0.0,
             team: None,
+        }
+    }
+
+    #[test]
+    fn what_a_contended_lock_computes_is_a_part_of_the_contention() {
+        use CauseClass::{LockContention, NonShrinkingWork, UnevenWork};
+        let pag = Pag::build(&mut [], Structures::default());
+        let found = |first| {
+            ranked(
+                &pag,
+                vec![at_root(first, 1.0), at_root(NonShrinkingWork, 2.0)],
+            )
         };
+        let of = |c: &Candidate| (c.class, c.gain);
+        let locked: Vec<_> = found(LockContention).iter().map(of).collect();
+        assert_eq!(locked, [(LockContention, 3.0)]);
+        assert_eq!(found(UnevenWork).len(), 2);
+    }
+
+    #[test]
+    fn a_serial_region_takes_up_only_what_is_lost_by_the_same_work() {
+        let pag = Pag::build(&mut [], Structures::default());
         let left = |class| {
-            let found = vec![cause(CauseClass::SerialRegion, 2.0), cause(class, 1.0)];
+            let found = vec![at_root(CauseClass::SerialRegion, 2.0), at_root(class, 1.0)];
             without_duplicates(&pag, found).len()
         };
         assert_eq!(left(CauseClass::NonShrinkingWork), 1);

@@ -50,7 +50,7 @@ const CALL: CtxId = CtxId(0);
 pub const REGION: CtxId = CtxId(1);
 pub const WORK: CtxId = CtxId(2);
 pub const LOCK: CtxId = CtxId(3);
-const SERIAL: CtxId = CtxId(4);
+pub const SERIAL: CtxId = CtxId(4);
 /// The call that makes threads.
 pub const CREATE: CtxId = CtxId(5);
 const JOIN: CtxId = CtxId(6);

@@ -1,9 +1,9 @@
 //! Programs of threads without MPI: one process, whose scale is its threads.
 
-use super::hybrid::{CALLS, Hybrid, REGION, run, structure};
+use super::hybrid::{CALLS, Hybrid, REGION, SERIAL, run, structure};
 use headwater_diagnosis::{Options, diagnose, impossible};
 use headwater_model::diagnosis::{CauseClass, Diagnosis, Scaling};
-use headwater_model::run::{CtxId, Run, Sample, Segment, ThreadInfo, WaitKind};
+use headwater_model::run::{Context, CtxId, Run, Sample, Segment, ThreadInfo, WaitKind};
 
 const SECOND: f64 = 1e9;
 
@@ -377,6 +377,47 @@ fn polling_in_mpi_is_not_useful() {
     }
     let found = thread_efficiency(&of_runs(vec![made], None));
     assert!((found - 0.5).abs() < 0.01, "{found}");
+}
+
+#[test]
+fn serial_parts_of_a_loop_with_regions_are_told_apart() {
+    let of_threads = |threads: u16, busy| {
+        let of = Hybrid {
+            threads,
+            busy,
+            ..Default::default()
+        };
+        let own = (2.0, 0.0);
+        let mut run = process(u32::from(threads), Process { of, own, join: 0.0 });
+        let serial = run.samples.iter().position(|s| s.ctx == SERIAL);
+        let at = serial.expect("a serial loop");
+        (run.samples[at].count, run.samples[at].cpu_ns) = (240, 1_200_000_000);
+        run.contexts.push(Context {
+            parent: CALLS[0],
+            offset: 0x3110,
+            exact: true,
+            ..run.contexts[0]
+        });
+        let elsewhere = Sample {
+            ctx: CtxId(run.contexts.len() as u32 - 1),
+            count: 160,
+            cpu_ns: 800_000_000,
+            ..run.samples[at].clone()
+        };
+        run.samples.push(elsewhere);
+        run
+    };
+    let runs = vec![
+        of_threads(1, |_, _| 1.6),
+        of_threads(2, |_, _| 0.8),
+        of_threads(4, |_, _| 0.4),
+    ];
+    let d = of_runs(runs, Some(Scaling::Strong));
+    let serial = CauseClass::SerialRegion;
+    assert_eq!(reported(&d), [(serial, 20), (serial, 302)]);
+    // Its figures are those of the serial computation.
+    let last = d.causes[0].by_scale.last().expect("scales");
+    assert!((last.2 - 1.2).abs() < 0.01, "{last:?}");
 }
 
 #[test]

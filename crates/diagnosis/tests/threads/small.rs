@@ -65,19 +65,19 @@ fn other_regions_are_not_small() {
     // They are long, whatever their beginning takes.
     assert_eq!(small(&little(), 1_000, 1.0), []);
     // Beginning them takes little.
-    assert_eq!(small(&little(), 1_000_000, 0.1), []);
+    assert_eq!(small(&little(), 1_000_000, 0.02), []);
     // The first thread waits for the other one there.
     let uneven = Hybrid {
         busy: |_, t| if t == 1 { 1.5 } else { 0.5 },
         ..little()
     };
-    assert_eq!(small(&uneven, 1_000_000, 0.1), []);
+    assert_eq!(small(&uneven, 1_000_000, 0.05), []);
     // It waits for the others' locks there, which is no part of beginning and ending.
     let held = Hybrid {
         locked: |_, t| if t == 1 { 1.0 } else { 0.0 },
         ..little()
     };
-    assert_eq!(small(&held, 1_000_000, 0.1), []);
+    assert_eq!(small(&held, 1_000_000, 0.02), []);
     // One thread is no team.
     let alone = Hybrid {
         threads: 1,

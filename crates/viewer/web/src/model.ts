@@ -706,7 +706,7 @@ export interface Account {
   loss_seconds: number;
   loss_share: Share;
   parts: {
-    kind: "causes" | "small-uneven" | "small-growth" | "serialisation" | "transfer" | "before-init" | "unknown";
+    kind: "causes" | "small-uneven" | "small-growth" | "serialisation" | "transfer" | "before-init" | "pace" | "unknown";
     seconds: number;
     share: Share;
   }[];

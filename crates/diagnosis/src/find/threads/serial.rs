@@ -46,14 +46,8 @@ pub const FINDER: Finder = Finder {
 fn propose(pag: &Pag, scale: &Scale, teams: &Teams, least: f64) -> Vec<Proposal> {
     let data = &scale.view().computation;
     let sizes = teams.sizes(scale.p);
-    let outside = |v: VertexIx| {
-        let mut stages = [TopDown::STARTUP, TopDown::WINDDOWN].into_iter();
-        let staged = stages.any(|stage| pag.top.contains(stage, v));
-        let around = scale.teams_around(pag, v).next();
-        !staged && around.is_none() && !teams.is_shared(pag, v)
-    };
     let ranks: Vec<u32> = (0..scale.p).filter(|r| sizes[*r as usize] > 1).collect();
-    let keys = data.keys_where(|k| outside(k.vertex));
+    let keys = data.keys_where(|k| is_serial(pag, scale, teams, k.vertex));
     let busy = scale.busy();
     let at_work = at_work(scale, teams);
     let using = |r: &u32| at_work[*r as usize] >= IN_TEAMS * busy[*r as usize];
@@ -91,6 +85,9 @@ fn propose(pag: &Pag, scale: &Scale, teams: &Teams, least: f64) -> Vec<Proposal>
         times: &times,
         usual,
         least,
+        with_teams: (teams.teams.iter().flat_map(|t| &t.starts))
+            .flat_map(|start| pag.top.ancestors(*start))
+            .collect(),
         found: Vec::new(),
     };
     walk.walk(TopDown::ROOT);
@@ -130,6 +127,8 @@ struct Walk<'a, F> {
     times: &'a Inclusive,
     usual: F,
     least: f64,
+    /// Vertices in which a team works.
+    with_teams: FxHashSet<VertexIx>,
     found: Vec<VertexIx>,
 }
 
@@ -155,9 +154,10 @@ impl<F: Fn(&[f64]) -> f64> Walk<'_, F> {
         let all = self.seconds(v);
         let parts = self.parts(v);
         let inside: f64 = parts.iter().map(|p| self.seconds(*p)).sum();
-        // A loop in which ranks do not communicate is one piece of work.
-        let is_one_piece = self.pag.top.get(v).kind.is_loop() && !communicates(self.pag, v);
-        let enough = if is_one_piece {
+        // A loop in which ranks do not communicate is a piece of work, and one with a team inside, such as that of the steps of
+        // a program, is several.
+        let is_piece = self.pag.top.get(v).kind.is_loop() && !communicates(self.pag, v);
+        let enough = if is_piece && !self.with_teams.contains(&v) {
             self.least.max(MOSTLY * all)
         } else {
             self.least
@@ -166,12 +166,33 @@ impl<F: Fn(&[f64]) -> f64> Walk<'_, F> {
             .into_iter()
             .filter(|p| self.seconds(*p) >= enough)
             .collect();
-        let own = is_one_piece || all - inside >= OWN * all;
+        let own = is_piece || all - inside >= OWN * all;
         if v != TopDown::ROOT && own && large.is_empty() {
             self.found.push(v);
         }
         large.into_iter().for_each(|p| self.walk(p));
     }
+}
+
+/// Whether a rank's own thread computes outside of its teams in a vertex, neither before its first call of MPI nor behind the
+/// last one.
+fn is_serial(pag: &Pag, scale: &Scale, teams: &Teams, v: VertexIx) -> bool {
+    let mut stages = [TopDown::STARTUP, TopDown::WINDDOWN].into_iter();
+    let staged = stages.any(|stage| pag.top.contains(stage, v));
+    let around = scale.teams_around(pag, v).next();
+    !staged && around.is_none() && !teams.is_shared(pag, v)
+}
+
+/// Seconds of each rank that its own thread computes in `v` outside of its teams.
+pub fn seconds(pag: &Pag, scale: &Scale, teams: &Teams, v: VertexIx) -> Vec<f64> {
+    let data = &scale.view().computation;
+    let mut inside = scale.keys_inside(pag, v);
+    let vertex = |key: &u32| data.keys.get(*key as usize).map(|k| k.vertex);
+    inside.retain(|key| vertex(key).is_some_and(|v| is_serial(pag, scale, teams, v)));
+    let mut row = sum_rows(&data.busy, &inside, scale.p);
+    let asleep = sum_rows(&data.blocked, &inside, scale.p);
+    (row.iter_mut().zip(asleep)).for_each(|(all, asleep)| *all = (*all - asleep).max(0.0));
+    row
 }
 
 /// Seconds of each rank that its teams were at work.

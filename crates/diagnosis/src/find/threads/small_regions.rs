@@ -11,18 +11,19 @@ use crate::find::candidate::{Candidate, OfThreads, Price};
 use crate::find::finder::{Does, Finder};
 use crate::find::proposal::{Loss, Proposal};
 use crate::find::threads::thread_imbalance::{concerned, threads};
+use crate::measure::same_site;
 use crate::measure::scale::Scale;
 use crate::measure::stretch::Stretch;
 use crate::measure::teams::{Team, Teams};
-use headwater_graph::{Pag, sum_rows};
+use headwater_graph::{Pag, VertexIx, sum_rows};
 use headwater_model::diagnosis::{CauseClass, ThreadTimes};
 use headwater_model::words;
 
 /// A longer region is not small, seconds. Runtimes take a microsecond to begin and end one, and ten with many threads.
 const SMALL: f64 = 100e-6;
 
-/// Least share of beginning and ending in the time of a region.
-const SHARE: f64 = 0.25;
+/// Least share of beginning and ending in the time of a region: with less, a larger region gains nothing that is worth it.
+const SHARE: f64 = 0.05;
 
 /// The finder.
 pub const FINDER: Finder = Finder {
@@ -37,7 +38,8 @@ fn propose(pag: &Pag, scale: &Scale, teams: &Teams, least: f64) -> Vec<Proposal>
     if scale.is_crowded() {
         return Vec::new();
     }
-    let joined = teams.teams.iter().filter(|t| t.joined && t.inside);
+    let teams = same_site::by_site(pag, teams);
+    let joined = teams.iter().filter(|t| t.joined && t.inside);
     let found = joined.filter_map(|team| of_team(pag, scale, team, least));
     found.collect()
 }
@@ -55,18 +57,21 @@ struct Regions {
 
 impl Regions {
     fn of(scale: &Scale, team: &Team, rank: u32, in_call: f64) -> Self {
-        let rows = scale.team_rows(team.vertex);
-        let start = rows.partition_point(|t| t.rank < rank);
-        let rest = rows.get(start..).unwrap_or(&[]).iter();
-        let here = rest.take_while(|t| t.rank == rank);
+        let of_call = |call: &VertexIx| {
+            let rows = scale.team_rows(*call);
+            let start = rows.partition_point(|t| t.rank < rank);
+            let rest = rows.get(start..).unwrap_or(&[]).iter();
+            rest.take_while(move |t| t.rank == rank)
+        };
+        let here = team.calls.iter().flat_map(of_call);
         let own = here.filter(|t| scale.view().threads.calls_mpi(rank, t.thread));
         // Other threads of the team may call MPI too.
         let first = own.clone().map(|t| t.thread).min();
         let (mut count, mut waited) = (0, 0.0);
         for t in own.filter(|t| Some(t.thread) == first) {
             // A region begins at its call; further rows are from one barrier in it to the next.
-            count += if t.from == team.vertex { t.count } else { 0 };
-            waited += if t.to == team.vertex { t.wait } else { 0.0 };
+            count += if t.from == t.team { t.count } else { 0 };
+            waited += if t.to == t.team { t.wait } else { 0.0 };
         }
         let stretches = || team.of_rank(rank).iter().filter(|s| s.shares.len() > 1);
         Self {
@@ -89,7 +94,10 @@ impl Regions {
 
 fn of_team(pag: &Pag, scale: &Scale, team: &Team, least: f64) -> Option<Proposal> {
     let data = &scale.view().computation;
-    let ways = scale.ways(team.vertex);
+    let ways: Vec<VertexIx> = (team.calls.iter())
+        .flat_map(|call| scale.ways(*call))
+        .copied()
+        .collect();
     let keys = data.keys_where(|k| ways.contains(&k.vertex));
     let in_call = sum_rows(&data.busy, &keys, scale.p);
     let by_rank = (0..scale.p).zip(&in_call);
@@ -105,6 +113,16 @@ fn of_team(pag: &Pag, scale: &Scale, team: &Team, least: f64) -> Option<Proposal
         return None;
     }
     let (ranks, worst) = concerned(&losses);
+    // Of the calls of one place, the one in which ranks begin and end them longest.
+    let of_call = |call: &VertexIx| {
+        let keys = data.keys_where(|k| scale.ways(*call).contains(&k.vertex));
+        sum_rows(&data.busy, &keys, scale.p).iter().sum::<f64>()
+    };
+    let calls = team.calls.iter().map(|call| (*call, of_call(call)));
+    let longest = calls.reduce(|a, b| if b.1 > a.1 { b } else { a });
+    let vertex = longest.map_or(team.vertex, |l| l.0);
+    let common = |a, b: &VertexIx| pag.top.common_ancestor(a, *b);
+    let around = team.calls.iter().fold(vertex, common);
     let of_worst = regions.get(worst as usize).copied().unwrap_or_default();
     let names = team.positions(worst).names;
     let mut seconds = vec![0.0; names.len()];
@@ -130,11 +148,11 @@ fn of_team(pag: &Pag, scale: &Scale, team: &Team, least: f64) -> Option<Proposal
         ),
     ];
     let error = scale.sampling_noise(pag, &keys, &ranks);
-    let twins = ways.iter().copied().filter(|w| *w != team.vertex);
+    let twins = ways.iter().copied().filter(|w| *w != vertex);
     Some(Proposal {
         candidate: Candidate {
             class: CauseClass::SmallRegions,
-            vertex: team.vertex,
+            vertex,
             ranks,
             cost: 0.0,
             gain: 0.0,
@@ -151,14 +169,14 @@ fn of_team(pag: &Pag, scale: &Scale, team: &Team, least: f64) -> Option<Proposal
                     threads: names,
                     seconds,
                 },
-                around: team.vertex,
+                around,
                 on_top: 0.0,
                 waits: Vec::new(),
             }),
         },
         losses: vec![Loss {
             keys,
-            around: team.vertex,
+            around,
             asleep: false,
             on_top: false,
             by_rank: losses,
