@@ -91,6 +91,59 @@ fn scales_of_threads_are_recorded_and_compared() {
     assert_eq!(out.status.code(), Some(2), "{}", said(&out));
 }
 
+/// Makes four threads, of which as many compute as its argument says; the others wait until these are done.
+const IDLE: &str = r#"
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+static int working, done;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+static void *work(void *number) {
+    volatile double x = 1;
+    if ((long)number < working)
+        for (long k = 1; k <= 60000000 / working; k++)
+            x += 1.0 / (k + x);
+    pthread_mutex_lock(&lock);
+    done += (long)number < working;
+    pthread_cond_broadcast(&changed);
+    while (done < working)
+        pthread_cond_wait(&changed, &lock);
+    pthread_mutex_unlock(&lock);
+    return NULL;
+}
+int main(int argc, char **argv) {
+    pthread_t made[4];
+    working = argc > 1 ? atoi(argv[1]) : 1;
+    for (long i = 0; i < 4; i++)
+        pthread_create(&made[i], NULL, work, (void *)i);
+    for (int i = 0; i < 4; i++)
+        pthread_join(made[i], NULL);
+    return 0;
+}
+"#;
+
+#[test]
+fn a_script_may_start_a_program_of_which_some_threads_idle() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let at = dir.path();
+    std::fs::write(at.join("app.c"), IDLE).expect("a source");
+    std::fs::write(at.join("start.sh"), "exec ./app \"$@\"\n").expect("a script");
+    let cc = Command::new("cc")
+        .args(["-g", "-O1", "-pthread", "app.c", "-o", "app"])
+        .current_dir(at)
+        .status();
+    assert!(cc.expect("a compiler").success());
+    let line = ["run", "-q", "--threads", "1,2", "--json=d.json", "--"];
+    let line = [&line[..], &["sh", "start.sh", "{threads}"]].concat();
+    let out = run(at, &line);
+    assert!(out.status.success(), "{}", said(&out));
+    let text = std::fs::read_to_string(at.join("d.json")).expect("a diagnosis");
+    let d: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    let headline = d["headline"].to_string();
+    assert!(headline.contains("From 1 to 2 threads"), "{headline}");
+}
+
 #[test]
 fn a_program_that_ignores_the_number_of_threads_is_told_so() {
     let dir = tempfile::tempdir().expect("a temporary directory");

@@ -3,16 +3,28 @@
 use std::path::Path;
 
 /// The beginnings of their names.
-const NAMES: [&str; 22] = [
+const NAMES: [&str; 14] = [
     "python", "pypy", "julia", "perl", "ruby", "R", "Rscript", "node", "octave", "matlab", "java",
-    "lua", "tclsh", "php", "sh", "bash", "dash", "zsh", "ksh", "fish", "csh", "tcsh",
+    "lua", "tclsh", "php",
 ];
+
+/// Those that mostly start other programs.
+const SHELLS: [&str; 8] = ["sh", "bash", "dash", "zsh", "ksh", "fish", "csh", "tcsh"];
 
 /// Whether a file is called like an interpreter: with its name, and perhaps a version.
 pub fn is_one(path: &Path) -> bool {
+    is_called(path, &NAMES) || is_shell(path)
+}
+
+/// Whether a file is called like a shell.
+pub fn is_shell(path: &Path) -> bool {
+    is_called(path, &SHELLS)
+}
+
+fn is_called(path: &Path, names: &[&str]) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let name = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.' || c == '-');
-    NAMES.contains(&name)
+    names.contains(&name)
 }
 
 #[cfg(test)]

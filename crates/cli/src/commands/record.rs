@@ -428,7 +428,7 @@ fn nothing(
             if code == 0 && kind == ProgramKind::Interpreted =>
         {
             format!(
-                "nothing was recorded of {command}, which runs a script; if the script calls MPI, check that {} can be written and has room; without MPI only programs are recorded: give the one that the script starts",
+                "nothing was recorded of {command}, which runs a script; if the script calls MPI, check that {} can be written and has room; without MPI only the program that it becomes is recorded: give that program itself, or start it with exec in the script",
                 below.display()
             )
         }

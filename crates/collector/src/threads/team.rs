@@ -38,7 +38,7 @@ use headwater_model::hash::mix2;
 use std::sync::atomic::{Ordering, compiler_fence};
 
 /// Rows of a thread.
-pub const TEAMS: u32 = 1 << 10;
+pub const TEAMS: u32 = 1 << 12;
 
 /// CPU time is read at the end of stretches longer than this, nanoseconds. Like all computation, a stretch that loses
 /// its core loses it for a time slice.

@@ -121,7 +121,7 @@ pub fn uncounted_instructions(
     })
 }
 
-/// What could not be measured, each sentence once.
+/// What could not be measured, each sentence once; what is not said of all runs names those of which it is.
 pub fn missing(runs: &[&Run], structures: &Structures) -> Vec<String> {
     let mut out: Vec<String> = Vec::new();
     let problems = structures.iter().flat_map(|(m, s)| {
@@ -131,11 +131,17 @@ pub fn missing(runs: &[&Run], structures: &Structures) -> Vec<String> {
             .filter(move |_| own)
             .map(move |p| format!("{}: {p}", m.path))
     });
-    for sentence in runs
-        .iter()
-        .flat_map(|r| r.header.missing.iter().cloned())
-        .chain(problems)
-    {
+    let of_runs = runs.iter().flat_map(|r| &r.header.missing).map(|sentence| {
+        let says = |r: &&&Run| r.header.missing.contains(sentence);
+        let which: Vec<&str> = (runs.iter().filter(says))
+            .map(|r| r.header.name.as_str())
+            .collect();
+        match which.len() == runs.len() {
+            true => sentence.clone(),
+            false => format!("{}: {sentence}", which.join(", ")),
+        }
+    });
+    for sentence in of_runs.chain(problems) {
         if !out.contains(&sentence) {
             out.push(sentence);
         }
