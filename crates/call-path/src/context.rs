@@ -66,7 +66,7 @@ impl<S: ContextStore, I: Interpreter> Contexts<S, I> {
             store,
             interpreter,
             known: Known::new(),
-            cache: Cache::new_in(),
+            cache: Cache::new(),
             path: Box::new(Path::new()),
             spliced: Box::new(Spliced::new()),
             stack,

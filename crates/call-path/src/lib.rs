@@ -23,6 +23,8 @@ mod interpreter;
 mod known;
 mod modules;
 mod own_stack;
+#[cfg(target_arch = "x86_64")]
+mod realigned;
 pub mod root;
 pub mod stack;
 mod unwind;

@@ -1,24 +1,55 @@
 //! Finds call paths by the program's own unwind tables, without allocating.
 
 use crate::modules::Loaded;
+#[cfg(target_arch = "x86_64")]
+use crate::realigned;
 use crate::stack::Stack;
 use framehop::{
     CacheNative, ExplicitModuleSectionInfo, FrameAddress, Module, MustNotAllocateDuringUnwind,
     Unwinder, UnwinderNative,
 };
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The most frames of a path.
 pub const DEEPEST: usize = 192;
 
 type Rules = UnwinderNative<&'static [u8], MustNotAllocateDuringUnwind>;
 /// What the unwinder remembers between paths; each thread has one.
-pub type Cache = CacheNative<MustNotAllocateDuringUnwind>;
+pub struct Cache {
+    rules: CacheNative<MustNotAllocateDuringUnwind>,
+    #[cfg(target_arch = "x86_64")]
+    realigned: realigned::Known,
+}
+
+impl Cache {
+    /// Nothing yet.
+    pub fn new() -> Self {
+        Self {
+            rules: CacheNative::new_in(),
+            #[cfg(target_arch = "x86_64")]
+            realigned: realigned::Known::new(),
+        }
+    }
+}
+
+/// A section as mapped: its address and its bytes.
+type Section = Option<(u64, &'static [u8])>;
+
+/// The unwind tables of a module.
+#[derive(Clone, Copy)]
+#[cfg_attr(not(target_arch = "x86_64"), expect(dead_code))]
+pub(crate) struct Sections {
+    pub eh_frame_hdr: Section,
+    pub eh_frame: Section,
+}
 
 /// Unwind tables of all modules.
 pub struct Tables {
     rules: Rules,
-    /// First address of each module and the one behind its last, sorted.
-    modules: Vec<(u64, u64)>,
+    /// First address of each module, the one behind its last, and its tables, sorted.
+    modules: Vec<(u64, u64, Sections)>,
+    /// No other tables of this process have this number.
+    number: u64,
 }
 
 /// Where a call came from.
@@ -105,9 +136,14 @@ impl Tables {
     /// First address of the module that holds an address, and the one behind its last, among the modules that were
     /// looked at.
     pub fn module_of(&self, address: u64) -> Option<(u64, u64)> {
+        let (start, end, _) = self.module(address)?;
+        Some((*start, *end))
+    }
+
+    fn module(&self, address: u64) -> Option<&(u64, u64, Sections)> {
         let after = self.modules.partition_point(|m| m.0 <= address);
         let module = self.modules.get(after.checked_sub(1)?)?;
-        (address <= module.1).then_some(*module)
+        (address <= module.1).then_some(module)
     }
 
     /// Whether an address is in a module that was looked at.
@@ -138,11 +174,20 @@ impl Tables {
                 sections,
             ));
         }
-        let mut known: Vec<_> = modules.iter().map(|m| (m.row.start, m.row.end)).collect();
-        known.sort_unstable();
+        let known = modules.iter().map(|m| {
+            let sections = Sections {
+                eh_frame_hdr: m.eh_frame_hdr,
+                eh_frame: m.eh_frame,
+            };
+            (m.row.start, m.row.end, sections)
+        });
+        let mut known: Vec<_> = known.collect();
+        known.sort_unstable_by_key(|m| (m.0, m.1));
+        static NEXT: AtomicU64 = AtomicU64::new(1);
         Self {
             rules,
             modules: known,
+            number: NEXT.fetch_add(1, Ordering::Relaxed),
         }
     }
 
@@ -185,12 +230,43 @@ impl Tables {
             (*ip, *where_) = (at.address(), slot);
             path.len += 1;
             let before = regs.sp();
-            frame = match self.rules.unwind_frame(at, &mut regs, cache, &mut read) {
+            #[cfg(target_arch = "x86_64")]
+            if let Some(caller) = self.of_realigned(at, &regs, &mut cache.realigned, &word) {
+                (frame, slot) = (
+                    FrameAddress::from_return_address(caller.return_address),
+                    caller.slot,
+                );
+                regs = framehop::x86_64::UnwindRegsX86_64::new(
+                    caller.return_address,
+                    caller.stack_pointer,
+                    caller.frame_pointer,
+                );
+                continue;
+            }
+            frame = match (self.rules).unwind_frame(at, &mut regs, &mut cache.rules, &mut read) {
                 Ok(Some(next)) if regs.sp() >= before => FrameAddress::from_return_address(next),
                 _ => None,
             };
             slot = regs.sp().wrapping_sub(8);
         }
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+impl Tables {
+    /// What a frame returns to that aligns its stack; `None` for any other frame.
+    #[inline]
+    fn of_realigned(
+        &self,
+        at: FrameAddress,
+        regs: &framehop::x86_64::UnwindRegsX86_64,
+        known: &mut realigned::Known,
+        word: impl Fn(u64) -> Option<u64>,
+    ) -> Option<realigned::Caller> {
+        let address = at.address_for_lookup();
+        let sections = || self.module(address).map(|m| m.2);
+        let slots = known.slots(self.number, address, sections)?;
+        slots.caller(regs.sp(), regs.bp(), word)
     }
 }
 

@@ -6,6 +6,8 @@ use headwater_call_path::{
     root,
 };
 use headwater_format::spool::layout::ContextRow;
+#[cfg(target_arch = "x86_64")]
+use std::ffi::c_void;
 
 /// Rows with room for `ROOM`, in memory that is never freed.
 struct Leaked(&'static mut Vec<ContextRow>);
@@ -118,6 +120,98 @@ fn a_path_is_unwound_once_and_then_found() {
     assert_eq!(same, 5, "{first:x?}");
     assert_ne!(first[0], second[0]);
     assert_eq!(first[1..], second[1..], "all but the line is the same path");
+}
+
+// Calls its first argument with its second one on an aligned stack, as GCC does where a function has vectors there: the end of
+// the caller's stack is in the slot below the saved frame pointer.
+#[cfg(target_arch = "x86_64")]
+std::arch::global_asm!(
+    ".globl call_paths_realigned",
+    ".type call_paths_realigned, @function",
+    "call_paths_realigned:",
+    ".cfi_startproc",
+    "lea r10, [rsp + 8]",
+    ".cfi_def_cfa r10, 0",
+    "and rsp, -64",
+    "push qword ptr [r10 - 8]",
+    "push rbp",
+    "mov rbp, rsp",
+    // DW_CFA_expression rbp, DW_OP_breg6 0
+    ".cfi_escape 0x10, 0x06, 0x02, 0x76, 0x00",
+    "push r10",
+    // DW_CFA_def_cfa_expression DW_OP_breg6 -8, DW_OP_deref
+    ".cfi_escape 0x0f, 0x03, 0x76, 0x78, 0x06",
+    "sub rsp, 40",
+    "mov rax, rdi",
+    "mov rdi, rsi",
+    "call rax",
+    "add rsp, 40",
+    "pop r10",
+    ".cfi_def_cfa r10, 0",
+    "pop rbp",
+    "lea rsp, [r10 - 8]",
+    ".cfi_def_cfa rsp, 8",
+    "ret",
+    ".cfi_endproc",
+    ".size call_paths_realigned, . - call_paths_realigned",
+);
+
+#[cfg(target_arch = "x86_64")]
+unsafe extern "C" {
+    fn call_paths_realigned(call: extern "C" fn(*mut c_void), of: *mut c_void);
+}
+
+/// What is unwound below a frame that aligns its stack.
+#[cfg(target_arch = "x86_64")]
+struct Unwinding {
+    contexts: Contexts<Leaked>,
+    tables: Tables,
+    found: u32,
+}
+
+#[cfg(target_arch = "x86_64")]
+extern "C" fn unwinds(of: *mut c_void) {
+    // SAFETY: `realigns` passes one that nobody else uses meanwhile.
+    let of = unsafe { &mut *of.cast::<Unwinding>() };
+    of.found = std::hint::black_box(of.contexts.of_call(&of.tables, here!()));
+}
+
+/// Where the stack begins differs by the words of `ROOM`.
+#[cfg(target_arch = "x86_64")]
+#[inline(never)]
+fn realigns<const ROOM: usize>(of: &mut Unwinding) -> u64 {
+    let room = std::hint::black_box([0u64; ROOM]);
+    // SAFETY: the function calls its first argument with its second one.
+    unsafe { call_paths_realigned(unwinds, std::ptr::from_mut(of).cast()) };
+    room.iter().sum()
+}
+
+#[cfg(target_arch = "x86_64")]
+#[test]
+fn a_frame_that_aligns_its_stack_has_callers() {
+    let mut of = Unwinding {
+        contexts: own(),
+        tables: Tables::new(&loaded()),
+        found: NONE,
+    };
+    let here = here!();
+    let mut callers = |run: fn(&mut Unwinding) -> u64| {
+        run(&mut of);
+        let all = addresses(&of.contexts, of.found);
+        assert!(all.iter().all(|a| of.tables.know(*a)), "{all:x?}");
+        // The call of this closure is the last one that this function makes here.
+        let own = all
+            .iter()
+            .position(|a| a.abs_diff(here.return_address) < 0x1000);
+        assert!(own.is_some_and(|at| at >= 4), "{all:x?}");
+        all.len()
+    };
+    let depths = [
+        callers(realigns::<1>),
+        callers(realigns::<2>),
+        callers(realigns::<4>),
+    ];
+    assert!(depths.iter().all(|d| *d == depths[0]), "{depths:?}");
 }
 
 #[test]
