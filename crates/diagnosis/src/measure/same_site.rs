@@ -41,7 +41,8 @@ fn together(pag: &Pag, teams: &[(f64, &Team)]) -> Option<Team> {
         all.calls.extend(&other.calls);
         all.stretches.extend(other.stretches.iter().cloned());
         all.joined |= other.joined;
-        all.inside &= other.inside;
+        // On a seldom path, no sample may have been taken inside.
+        all.inside |= other.inside;
         all.around = pag.top.common_ancestor(all.around, other.around);
         all.keys.extend(&other.keys);
         all.starts.extend(&other.starts);
