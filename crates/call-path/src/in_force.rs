@@ -2,7 +2,7 @@
 //!
 //! They point into libraries. So no tables are in force while a thread may be unloading a library.
 
-use crate::modules::{Loaded, loaded, removals};
+use crate::modules::{Counts, Loaded, counts, loaded};
 use crate::unwind::Tables;
 use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -51,8 +51,8 @@ struct State {
     changes: u64,
     /// Tables that are set aside until the last of those threads is done; null for none.
     away: *mut Tables,
-    /// How many libraries had been unloaded when the tables, in force or set aside, were made.
-    removals: u64,
+    /// How many libraries had been loaded and unloaded when the tables, in force or set aside, were made.
+    counts: Counts,
 }
 
 // SAFETY: tables are only read, and never freed.
@@ -69,7 +69,10 @@ impl<H: Host> InForce<H> {
                 inside: 0,
                 changes: 0,
                 away: std::ptr::null_mut(),
-                removals: 0,
+                counts: Counts {
+                    added: 0,
+                    removed: 0,
+                },
             }),
         }
     }
@@ -113,11 +116,20 @@ impl<H: Host> InForce<H> {
         Some(modules)
     }
 
-    /// Makes tables of what is loaded now, which `note` records, and returns how many libraries had been unloaded.
-    fn made(&self, note: impl Fn(&H, &[Loaded])) -> Option<(*mut Tables, u64)> {
-        let removals = removals();
+    /// Makes tables of what is loaded now, which `note` records, and returns how many libraries had been loaded and unloaded.
+    fn made(&self, note: impl Fn(&H, &[Loaded])) -> Option<(*mut Tables, Counts)> {
+        let counts = counts();
         let tables = Tables::new(&self.noted(note)?);
-        Some((Box::into_raw(Box::new(tables)), removals))
+        Some((Box::into_raw(Box::new(tables)), counts))
+    }
+
+    /// Whether libraries were opened since the last look.
+    pub fn has_new(&self) -> bool {
+        // This changes nothing.
+        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = state.counts.added;
+        drop(state);
+        self.tables().is_some() && counts().added != known
     }
 
     /// Records libraries that were opened since the last look. From now on their code can be unwound.
@@ -134,19 +146,19 @@ impl<H: Host> InForce<H> {
         for _ in 0..MOST_LOOKS {
             let changes = self.state().changes;
             // The old tables stay: a signal handler may be using them.
-            let Some((tables, removals)) = self.made(&note) else {
+            let Some((tables, counts)) = self.made(&note) else {
                 return;
             };
             let mut state = self.state();
             if state.inside > 0 {
                 // The last thread that is done checks whether libraries were unloaded since.
-                (state.away, state.removals) = (tables, removals);
+                (state.away, state.counts) = (tables, counts);
                 self.there.store(true, Ordering::Release);
                 return;
             }
             // If something has changed since, a library that the tables point into may be gone.
             if state.changes == changes + 1 {
-                state.removals = removals;
+                state.counts = counts;
                 self.put_in_force(tables);
                 return;
             }
@@ -195,9 +207,9 @@ impl<H: Host> InForce<H> {
                     state.inside -= 1;
                     return;
                 }
-                (state.changes, state.away, state.removals)
+                (state.changes, state.away, state.counts)
             };
-            let now = if removals() == before {
+            let now = if counts().removed == before.removed {
                 Some((tables, before))
             } else {
                 self.host.unloaded();
@@ -209,8 +221,8 @@ impl<H: Host> InForce<H> {
             if state.changes == changes + 1 {
                 state.away = std::ptr::null_mut();
                 state.inside -= 1;
-                if let Some((tables, removals)) = now {
-                    state.removals = removals;
+                if let Some((tables, counts)) = now {
+                    state.counts = counts;
                     self.put_in_force(tables);
                     return;
                 }

@@ -23,23 +23,37 @@ pub fn loaded() -> Vec<Loaded> {
     out
 }
 
-/// How many libraries have been unloaded since the process started.
-pub fn removals() -> u64 {
+/// Libraries since the process started.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// How many were loaded.
+    pub added: u64,
+    /// How many were unloaded.
+    pub removed: u64,
+}
+
+/// How many libraries have been loaded and unloaded since the process started.
+pub fn counts() -> Counts {
     unsafe extern "C" fn first(
         info: *mut libc::dl_phdr_info,
         size: usize,
         data: *mut libc::c_void,
     ) -> libc::c_int {
         if size >= size_of::<libc::dl_phdr_info>() {
-            // SAFETY: `data` is the number below; `info` is as long as the loader says.
-            unsafe { *data.cast::<u64>() = (*info).dlpi_subs };
+            // SAFETY: `data` is what is below; `info` is as long as the loader says.
+            unsafe {
+                *data.cast::<Counts>() = Counts {
+                    added: (*info).dlpi_adds,
+                    removed: (*info).dlpi_subs,
+                };
+            }
         }
         1
     }
-    let mut count = 0u64;
-    // SAFETY: the callback gets our number back and is called before this function returns.
-    unsafe { libc::dl_iterate_phdr(Some(first), std::ptr::from_mut(&mut count).cast()) };
-    count
+    let mut counts = Counts::default();
+    // SAFETY: the callback gets our counts back and is called before this function returns.
+    unsafe { libc::dl_iterate_phdr(Some(first), std::ptr::from_mut(&mut counts).cast()) };
+    counts
 }
 
 unsafe extern "C" fn visit(

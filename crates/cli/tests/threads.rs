@@ -144,6 +144,63 @@ fn a_script_may_start_a_program_of_which_some_threads_idle() {
     assert!(headline.contains("From 1 to 2 threads"), "{headline}");
 }
 
+/// Opens a library, has a thread compute in it, and closes the library.
+const OPENS: &str = r#"
+#include <dlfcn.h>
+#include <pthread.h>
+int main(void) {
+    void *plugin = dlopen("./plugin.so", RTLD_NOW);
+    void *(*work)(void *) = (void *(*)(void *))dlsym(plugin, "work");
+    pthread_t made;
+    pthread_create(&made, NULL, work, NULL);
+    pthread_join(made, NULL);
+    return dlclose(plugin);
+}
+"#;
+
+const PLUGIN: &str = r#"
+__attribute__((noinline)) double inner(long n) {
+    volatile double x = 1;
+    for (long k = 1; k <= n; k++)
+        x += 1.0 / (k + x);
+    return x;
+}
+void *work(void *arg) {
+    return inner(60000000) > 0 ? arg : 0;
+}
+"#;
+
+#[test]
+fn a_library_that_was_opened_late_and_closed_has_names_and_callers() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let at = dir.path();
+    std::fs::write(at.join("app.c"), OPENS).expect("a source");
+    std::fs::write(at.join("plugin.c"), PLUGIN).expect("a source");
+    for line in [
+        "-g -O1 -pthread app.c -o app -ldl",
+        "-g -O1 -shared -fPIC plugin.c -o plugin.so",
+    ] {
+        let cc = Command::new("cc")
+            .args(line.split(' '))
+            .current_dir(at)
+            .status();
+        assert!(cc.expect("a compiler").success());
+    }
+    let out = run(at, &["record", "-q", "-o", "r", "--", "./app"]);
+    assert!(out.status.success(), "{}", said(&out));
+    let out = run(at, &["export", "-q", "-o", "stacks", "folded", "r"]);
+    assert!(out.status.success(), "{}", said(&out));
+    let stacks = std::fs::read_to_string(at.join("stacks")).expect("stacks");
+    let microseconds = |of: fn(&&str) -> bool| -> f64 {
+        (stacks.lines().filter(of))
+            .filter_map(|line| line.rsplit(' ').next()?.parse::<f64>().ok())
+            .sum()
+    };
+    let inner = microseconds(|line| line.contains(";work;inner"));
+    let all = microseconds(|line| !line.contains("[waiting]"));
+    assert!(inner > 0.9 * all, "{stacks}");
+}
+
 #[test]
 fn a_program_that_ignores_the_number_of_threads_is_told_so() {
     let dir = tempfile::tempdir().expect("a temporary directory");

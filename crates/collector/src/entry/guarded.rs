@@ -4,7 +4,10 @@
 //! something that sampling depends on.
 
 use crate::entry::{exec, program};
-use crate::guest::{clock, recording};
+use crate::guest::{
+    clock,
+    recording::{self, RECORDING},
+};
 use crate::libraries::{code, loader};
 use crate::sampling::signal::{self, SignalBlocked};
 use crate::storage::resources;
@@ -101,6 +104,19 @@ fn real(id: usize) -> usize {
     }
 }
 
+/// Looks for libraries that were opened since the last look. A program of MPI is looked at when it calls that.
+fn look_for_libraries() {
+    // SAFETY: null or this thread's own recording.
+    let t = unsafe { thread::current().as_mut() };
+    if let Some(t) = t.filter(|t| !t.in_mpi.load(Ordering::Relaxed))
+        && program::is_recorded()
+        && RECORDING.load(Ordering::Relaxed)
+        && code::has_new()
+    {
+        thread::look_at_code(t);
+    }
+}
+
 /// A wrapped function is called.
 pub fn call(id: usize, args: &Args, from: Caller) -> i64 {
     let real = real(id);
@@ -117,7 +133,10 @@ pub fn call(id: usize, args: &Args, from: Caller) -> i64 {
         Some(Why::NeverRestarts) => return asleep(real, args, from, During::Blocked),
         Some(Why::Masks(at)) => return with_set(real, args, from, at, libc::sigaddset),
         Some(Why::WaitsFor) => return with_set(real, args, from, 0, libc::sigdelset),
-        Some(Why::MakesThread(at)) => return birth::create(real, args, from, at),
+        Some(Why::MakesThread(at)) => {
+            look_for_libraries();
+            return birth::create(real, args, from, at);
+        }
         Some(Why::CallsTheSystem) => {
             let go = || call_the_system(real, args, from);
             return futex::system_call(from, args.raw(1), args.raw(2), go);
@@ -125,6 +144,8 @@ pub fn call(id: usize, args: &Args, from: Caller) -> i64 {
         Some(Why::SetsAction) => signal::set_action(args.raw(0), args.raw(1), args.raw(2)),
         Some(Why::SetsHandler) => signal::set_handler(args.raw(0), args.raw(1)),
         Some(Why::ClosesLibrary) => {
+            // Samples may be in the one that is closed.
+            look_for_libraries();
             // SAFETY: the libc's own function for these arguments.
             return code::while_modules_change(|| unsafe { args.call_wide(real) });
         }

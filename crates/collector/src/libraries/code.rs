@@ -4,9 +4,29 @@ use crate::guest::{memory, recording};
 use crate::libraries::{interpreter, mapped, runtimes};
 use crate::storage::process_spool::{say, with_spool};
 use headwater_call_path::{Host, InForce, Loaded, Tables};
+use headwater_format::spool::layout::ModuleRow;
+use std::sync::{Mutex, PoisonError};
 
 /// The unwind tables of this process.
 static IN_FORCE: InForce<This> = InForce::new(This);
+
+/// Modules as the spool names them.
+static NOTED: Mutex<Vec<ModuleRow>> = Mutex::new(Vec::new());
+
+/// So many modules that were unloaded keep their names.
+const MOST_GONE: usize = 256;
+
+/// Adds modules of `before` that were unloaded: samples may be in their code. One goes if another one is in its place.
+fn with_those_gone(mut now: Vec<ModuleRow>, before: &[ModuleRow]) -> Vec<ModuleRow> {
+    let loaded = now.len();
+    for gone in before {
+        let is_there = |m: &ModuleRow| m.start < gone.end && gone.start < m.end;
+        if now.len() < loaded + MOST_GONE && !now.iter().any(is_there) {
+            now.push(*gone);
+        }
+    }
+    now
+}
 
 /// What the unwind tables need of the process.
 struct This;
@@ -23,11 +43,14 @@ impl Host for This {
     }
 
     fn note_code(&self, modules: &[Loaded]) {
-        let rows: Vec<_> = modules.iter().map(|m| m.row).collect();
+        let mut noted = NOTED.lock().unwrap_or_else(PoisonError::into_inner);
+        let rows = with_those_gone(modules.iter().map(|m| m.row).collect(), &noted);
         with_spool(|spool| {
             spool.set_modules(&rows);
             Some(())
         });
+        *noted = rows;
+        drop(noted);
         mapped::note(modules);
     }
 
@@ -69,6 +92,11 @@ pub fn look_at_code() {
     IN_FORCE.look_at_code();
 }
 
+/// See [`InForce::has_new`].
+pub fn has_new() -> bool {
+    IN_FORCE.has_new()
+}
+
 /// See [`InForce::while_modules_change`].
 pub fn while_modules_change<T>(f: impl FnOnce() -> T) -> T {
     IN_FORCE.while_modules_change(f)
@@ -87,4 +115,30 @@ pub fn end() {
 /// The same in a child after `fork`.
 pub fn leave_to_parent() {
     IN_FORCE.leave_to_parent();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn modules_that_were_unloaded_keep_their_names_unless_others_are_in_their_place() {
+        let module = |start, end| ModuleRow {
+            base: start,
+            start,
+            end,
+            id_bytes: 0,
+            id: [0; 32],
+            path: [0; 448],
+        };
+        let before = [module(0, 10), module(20, 30), module(40, 50)];
+        let after = with_those_gone(vec![module(0, 10), module(45, 60)], &before);
+        let starts: Vec<u64> = after.iter().map(|m| m.start).collect();
+        assert_eq!(starts, [0, 45, 20]);
+        let many: Vec<_> = (0..1000).map(|i| module(100 * i, 100 * i + 1)).collect();
+        assert_eq!(
+            with_those_gone(vec![module(5, 6)], &many).len(),
+            1 + MOST_GONE
+        );
+    }
 }

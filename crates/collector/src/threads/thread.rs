@@ -559,9 +559,8 @@ pub fn leave_by(t: &mut Thread, call: &Call, params: &Params, idle: bool, now: u
     t.in_mpi.store(false, Ordering::Relaxed);
 }
 
-/// The same where no MPI is called: samples alone say that there is such code. The call is one of the interpreter of
-/// Python, which opens extensions while it runs, and is made in no signal handler. The interpreter holds a lock there, so
-/// the loader is asked for no symbols: its own lock may be held by a thread that waits for the interpreter.
+/// The same where Python's interpreter gives its lock up, in no signal handler: samples alone say that there is such code. The
+/// loader is asked for no symbols, as its own lock may be held by a thread that waits for the interpreter.
 #[inline]
 pub fn look_for_code(t: &mut Thread) {
     if t.strays > 2 * t.strays_looked_at && RECORDING.load(Ordering::Relaxed) {
@@ -569,8 +568,9 @@ pub fn look_for_code(t: &mut Thread) {
     }
 }
 
+/// Notes the code that is loaded now.
 #[cold]
-fn look_at_code(t: &mut Thread) {
+pub fn look_at_code(t: &mut Thread) {
     // SAFETY: errno belongs to this thread and is the program's to read.
     let errno = unsafe { *libc::__errno_location() };
     t.undisturbed(|t| {
