@@ -107,6 +107,11 @@ impl<H: Host> InForce<H> {
         self.noted(H::note)
     }
 
+    /// The same without asking the loader for anything but what is loaded ([`Host::note_code`]). The tables stay.
+    pub fn note_code(&self) {
+        self.noted(H::note_code);
+    }
+
     fn noted(&self, note: impl Fn(&H, &[Loaded])) -> Option<Vec<Loaded>> {
         if !self.host.has_room(ROOM_TO_LOOK) {
             return None;

@@ -3,7 +3,8 @@
 //! A function that keeps vectors on its stack aligns the stack pointer. GCC then stores where the caller's stack ended (the
 //! CFA of DWARF) in a slot of the frame, and the unwind table says which slot: the expression reads memory, which framehop
 //! does not do (DWARF 5, sections 2.5 and 6.4.2). It would take the frame pointer instead, and everything above the frame
-//! would be wrong. So such frames are recognised here.
+//! would be wrong. So such frames are recognised here. Most modules have none: their tables are searched once for the bytes of
+//! such an expression.
 
 use crate::unwind::Sections;
 use gimli::{
@@ -11,6 +12,8 @@ use gimli::{
     Register, RegisterRule, UnwindContext, UnwindContextStorage, UnwindExpression, UnwindSection,
     UnwindTableRow, X86_64, constants,
 };
+use memchr::memmem;
+use std::sync::atomic::{AtomicU8, Ordering};
 
 /// Places that are remembered; a power of two.
 const PLACES: usize = 256;
@@ -34,6 +37,47 @@ pub struct Slots {
     frame_pointer: i16,
 }
 
+/// Whether a module has functions that align their stack. Found out when it is first asked for.
+#[derive(Default)]
+pub struct Aligns(AtomicU8);
+
+impl Aligns {
+    const NO: u8 = 1;
+    const YES: u8 = 2;
+
+    /// Whether it may have some.
+    #[inline]
+    pub fn may(&self, of: &Sections) -> bool {
+        match self.0.load(Ordering::Relaxed) {
+            Self::NO => false,
+            Self::YES => true,
+            _ => self.search(of),
+        }
+    }
+
+    #[cold]
+    fn search(&self, of: &Sections) -> bool {
+        // DW_CFA_def_cfa_expression, the length of the expression, DW_OP_breg6.
+        const EXPRESSIONS: [[u8; 3]; 2] = [[0x0f, 0x03, 0x76], [0x0f, 0x04, 0x76]];
+        let bytes = of.eh_frame.map_or(&[][..], |frames| frames.1);
+        let has = |expression: &[u8; 3]| memmem::find(bytes, expression).is_some();
+        let may = EXPRESSIONS.iter().any(has);
+        let known = if may { Self::YES } else { Self::NO };
+        self.0.store(known, Ordering::Relaxed);
+        may
+    }
+}
+
+/// What is above a frame.
+pub enum Above {
+    /// It does not align its stack: its table says what is above it.
+    InTable,
+    /// Its caller.
+    Caller(Caller),
+    /// It aligns its stack, and its slots cannot be read or are none.
+    Unknown,
+}
+
 /// What such a frame returns to.
 pub struct Caller {
     pub return_address: u64,
@@ -45,31 +89,24 @@ pub struct Caller {
 
 /// The places that were looked at.
 pub struct Known {
-    places: [(u64, Option<Slots>); PLACES],
+    places: Box<[(u64, Option<Slots>)]>,
     /// The tables by which they were.
     tables: u64,
-    context: UnwindContext<usize, Few>,
 }
 
 impl Known {
     /// None yet.
     pub fn new() -> Self {
         Self {
-            places: [(0, None); PLACES],
+            places: vec![(0, None); PLACES].into_boxed_slice(),
             tables: 0,
-            context: UnwindContext::new_in(),
         }
     }
 
-    /// The slots of the frame in which an instruction at `address` runs, by the tables with this number. `None` for any other
-    /// frame.
+    /// The slots of the frame in which an instruction at `address` runs, by the tables with this number, in which its module has
+    /// these sections. `None` for any other frame.
     #[inline]
-    pub fn slots(
-        &mut self,
-        tables: u64,
-        address: u64,
-        sections: impl FnOnce() -> Option<Sections>,
-    ) -> Option<Slots> {
+    pub fn slots(&mut self, tables: u64, address: u64, sections: &Sections) -> Option<Slots> {
         if self.tables != tables {
             self.places.fill((0, None));
             self.tables = tables;
@@ -78,7 +115,7 @@ impl Known {
         match self.places.get(at) {
             Some((known, slots)) if *known == address => *slots,
             _ => {
-                let slots = sections().and_then(|s| look_up(&s, address, &mut self.context));
+                let slots = look_up(sections, address);
                 if let Some(place) = self.places.get_mut(at) {
                     *place = (address, slots);
                 }
@@ -89,8 +126,8 @@ impl Known {
 }
 
 impl Slots {
-    /// What the frame returns to; `word` reads its stack, and `frame_pointer` is its own. `None` if the slots have something
-    /// else.
+    /// What the frame returns to; `word` reads its stack, and `frame_pointer` is its own. `None` if the slots cannot be read, or
+    /// the caller's stack would not be above the frame.
     pub fn caller(
         self,
         stack_pointer: u64,
@@ -110,7 +147,8 @@ impl Slots {
 }
 
 #[cold]
-fn look_up(of: &Sections, address: u64, context: &mut UnwindContext<usize, Few>) -> Option<Slots> {
+fn look_up(of: &Sections, address: u64) -> Option<Slots> {
+    let mut context = UnwindContext::<usize, Few>::new_in();
     let ((header_at, header), (frames_at, frames)) = (of.eh_frame_hdr?, of.eh_frame?);
     let bases = BaseAddresses::default()
         .set_eh_frame_hdr(header_at)
@@ -123,13 +161,21 @@ fn look_up(of: &Sections, address: u64, context: &mut UnwindContext<usize, Few>)
     let row = header.table()?.unwind_info_for_address(
         &section,
         &bases,
-        context,
+        &mut context,
         address,
         EhFrame::cie_from_offset,
     );
     let row = row.ok()?;
-    let (CfaRule::Expression(cfa), Some(RegisterRule::Expression(saved))) =
-        (row.cfa(), row.register(X86_64::RBP))
+    let rules = (
+        row.cfa(),
+        row.register(X86_64::RBP),
+        row.register(X86_64::RA),
+    );
+    let (
+        CfaRule::Expression(cfa),
+        Some(RegisterRule::Expression(saved)),
+        Some(RegisterRule::Offset(-8)),
+    ) = rules
     else {
         return None;
     };

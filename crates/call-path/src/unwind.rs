@@ -2,7 +2,7 @@
 
 use crate::modules::Loaded;
 #[cfg(target_arch = "x86_64")]
-use crate::realigned;
+use crate::realigned::{self, Above};
 use crate::stack::Stack;
 use framehop::{
     CacheNative, ExplicitModuleSectionInfo, FrameAddress, Module, MustNotAllocateDuringUnwind,
@@ -36,19 +36,29 @@ impl Cache {
 type Section = Option<(u64, &'static [u8])>;
 
 /// The unwind tables of a module.
-#[derive(Clone, Copy)]
 #[cfg_attr(not(target_arch = "x86_64"), expect(dead_code))]
 pub(crate) struct Sections {
     pub eh_frame_hdr: Section,
     pub eh_frame: Section,
 }
 
+/// A module: its first address, and the one behind its last.
+struct Mapped {
+    start: u64,
+    end: u64,
+    #[cfg_attr(not(target_arch = "x86_64"), expect(dead_code))]
+    sections: Sections,
+    #[cfg(target_arch = "x86_64")]
+    aligns: realigned::Aligns,
+}
+
 /// Unwind tables of all modules.
 pub struct Tables {
     rules: Rules,
-    /// First address of each module, the one behind its last, and its tables, sorted.
-    modules: Vec<(u64, u64, Sections)>,
+    /// All modules, sorted.
+    modules: Vec<Mapped>,
     /// No other tables of this process have this number.
+    #[cfg_attr(not(target_arch = "x86_64"), expect(dead_code))]
     number: u64,
 }
 
@@ -136,14 +146,14 @@ impl Tables {
     /// First address of the module that holds an address, and the one behind its last, among the modules that were
     /// looked at.
     pub fn module_of(&self, address: u64) -> Option<(u64, u64)> {
-        let (start, end, _) = self.module(address)?;
-        Some((*start, *end))
+        let module = self.module(address)?;
+        Some((module.start, module.end))
     }
 
-    fn module(&self, address: u64) -> Option<&(u64, u64, Sections)> {
-        let after = self.modules.partition_point(|m| m.0 <= address);
+    fn module(&self, address: u64) -> Option<&Mapped> {
+        let after = self.modules.partition_point(|m| m.start <= address);
         let module = self.modules.get(after.checked_sub(1)?)?;
-        (address <= module.1).then_some(module)
+        (address <= module.end).then_some(module)
     }
 
     /// Whether an address is in a module that was looked at.
@@ -174,15 +184,18 @@ impl Tables {
                 sections,
             ));
         }
-        let known = modules.iter().map(|m| {
-            let sections = Sections {
+        let known = modules.iter().map(|m| Mapped {
+            start: m.row.start,
+            end: m.row.end,
+            sections: Sections {
                 eh_frame_hdr: m.eh_frame_hdr,
                 eh_frame: m.eh_frame,
-            };
-            (m.row.start, m.row.end, sections)
+            },
+            #[cfg(target_arch = "x86_64")]
+            aligns: realigned::Aligns::default(),
         });
         let mut known: Vec<_> = known.collect();
-        known.sort_unstable_by_key(|m| (m.0, m.1));
+        known.sort_unstable_by_key(|m| (m.start, m.end));
         static NEXT: AtomicU64 = AtomicU64::new(1);
         Self {
             rules,
@@ -231,17 +244,20 @@ impl Tables {
             path.len += 1;
             let before = regs.sp();
             #[cfg(target_arch = "x86_64")]
-            if let Some(caller) = self.of_realigned(at, &regs, &mut cache.realigned, &word) {
-                (frame, slot) = (
-                    FrameAddress::from_return_address(caller.return_address),
-                    caller.slot,
-                );
-                regs = framehop::x86_64::UnwindRegsX86_64::new(
-                    caller.return_address,
-                    caller.stack_pointer,
-                    caller.frame_pointer,
-                );
-                continue;
+            match self.above(at, &regs, &mut cache.realigned, &word) {
+                Above::InTable => {}
+                Above::Unknown => return,
+                Above::Caller(caller) => {
+                    let return_address = caller.return_address;
+                    frame = FrameAddress::from_return_address(return_address);
+                    slot = caller.slot;
+                    regs = framehop::x86_64::UnwindRegsX86_64::new(
+                        return_address,
+                        caller.stack_pointer,
+                        caller.frame_pointer,
+                    );
+                    continue;
+                }
             }
             frame = match (self.rules).unwind_frame(at, &mut regs, &mut cache.rules, &mut read) {
                 Ok(Some(next)) if regs.sp() >= before => FrameAddress::from_return_address(next),
@@ -254,19 +270,24 @@ impl Tables {
 
 #[cfg(target_arch = "x86_64")]
 impl Tables {
-    /// What a frame returns to that aligns its stack; `None` for any other frame.
+    /// What is above a frame, if it aligns its stack.
     #[inline]
-    fn of_realigned(
+    fn above(
         &self,
         at: FrameAddress,
         regs: &framehop::x86_64::UnwindRegsX86_64,
         known: &mut realigned::Known,
         word: impl Fn(u64) -> Option<u64>,
-    ) -> Option<realigned::Caller> {
+    ) -> Above {
         let address = at.address_for_lookup();
-        let sections = || self.module(address).map(|m| m.2);
-        let slots = known.slots(self.number, address, sections)?;
-        slots.caller(regs.sp(), regs.bp(), word)
+        let module = self.module(address);
+        let module = module.filter(|m| m.aligns.may(&m.sections));
+        let slots = module.and_then(|m| known.slots(self.number, address, &m.sections));
+        match slots.map(|slots| slots.caller(regs.sp(), regs.bp(), word)) {
+            None => Above::InTable,
+            Some(None) => Above::Unknown,
+            Some(Some(caller)) => Above::Caller(caller),
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 mod support;
 
 use headwater_diagnosis::Options;
-use headwater_model::diagnosis::{Cause, CauseClass, Diagnosis, Scaling};
+use headwater_model::diagnosis::{Cause, CauseClass, Diagnosis, LossKind, Scaling};
 use headwater_model::run::Run;
 use support::{Piece, diagnose, piece, run, structure};
 
@@ -51,6 +51,12 @@ fn a_slower_machine_is_no_work_that_does_not_shrink() {
     assert_eq!(d.causes, vec![]);
     let said = d.notes.iter().find(|n| n.contains("1.5"));
     assert!(said.is_some_and(|n| n.contains("pace")), "{:?}", d.notes);
+    // Ideal would be a quarter of the 3.5 s that a rank computes on 2 ranks; the parts of the loss sum to the loss.
+    let mut parts = d.account.parts.iter();
+    let pace = parts.find(|p| p.kind == LossKind::Pace).expect("a part");
+    assert!((pace.seconds - 0.5 * 0.875).abs() < 0.05, "{pace:?}");
+    let all: f64 = d.account.parts.iter().map(|p| p.seconds).sum();
+    assert!((all - d.account.loss_seconds).abs() < 1e-6, "{all}");
 }
 
 #[test]

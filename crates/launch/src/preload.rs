@@ -4,7 +4,7 @@ use crate::LaunchError;
 use crate::launcher::{find_program, rank};
 use crate::link::{ASKED, goes_without};
 use crate::sanitizer::address_sanitizer_behind_others;
-use crate::without_mpi::{ProgramKind, is_python, is_shell, kind_of};
+use crate::without_mpi::{ProgramKind, is_interpreted, kind_of};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -137,11 +137,9 @@ pub fn with_collector(
     }
     // This process becomes the program.
     let alone = rank().is_none();
-    // Nothing is loaded into a static one, and a shell is not recorded, but they may become another program.
+    // Nothing is loaded into a static one, and a shell is not recorded, but each may become another program.
     let is_one = |p: PathBuf| {
-        is_python(&p)
-            || is_shell(&p)
-            || matches!(kind_of(&p), ProgramKind::NoMpi | ProgramKind::Static)
+        is_interpreted(&p) || matches!(kind_of(&p), ProgramKind::NoMpi | ProgramKind::Static)
     };
     if alone && find_program(name).is_some_and(is_one) {
         command.env(WITHOUT_MPI, std::process::id().to_string());

@@ -37,23 +37,12 @@ pub fn kind_of(path: &Path) -> ProgramKind {
     }
 }
 
-/// Whether a program is a Python, or a script of one. It is recorded from its start, unless what it runs names MPI.
-pub fn is_python(path: &Path) -> bool {
-    is_run_by(path, |interpreter| {
-        let name = interpreter.file_name().unwrap_or_default();
-        name.as_encoded_bytes().starts_with(b"python") && interpreters::is_one(interpreter)
-    })
-}
-
-/// Whether a program is a shell, or a script of one. It is not recorded itself, but it may become a program by `exec`.
-pub fn is_shell(path: &Path) -> bool {
-    is_run_by(path, interpreters::is_shell)
-}
-
-/// Whether `is_one` holds for a program, or for the interpreter that a script names.
-fn is_run_by(path: &Path, is_one: impl Fn(&Path) -> bool) -> bool {
+/// Whether a program is an interpreter that is known, or a script of one. Python is recorded from its start, unless what it
+/// runs names MPI. Others are not recorded themselves, but they may become a program by `exec`.
+pub fn is_interpreted(path: &Path) -> bool {
     /// Bytes of a script's first line that name its interpreter.
     const FIRST: u64 = 256;
+    let is_one = interpreters::is_one;
     let real = path.canonicalize().unwrap_or_default();
     if is_one(path) || is_one(&real) {
         return true;
@@ -96,36 +85,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn scripts_of_a_shell_are_known_by_their_first_line() {
-        let dir = tempfile::tempdir().expect("a directory");
-        let path = dir.path().join("start");
-        for (text, is) in [
-            ("#!/bin/sh\nexec ./app\n", true),
-            ("#!/usr/bin/env bash\n", true),
-            ("#!/usr/bin/env python3\n", false),
-            ("sh\n", false),
-        ] {
-            std::fs::write(&path, text).expect("a script");
-            assert_eq!(is_shell(&path), is, "{text}");
-        }
-    }
-
-    #[test]
-    fn scripts_of_python_are_known_by_their_first_line() {
+    fn scripts_are_known_by_their_first_line() {
         let dir = tempfile::tempdir().expect("a directory");
         for (text, is) in [
             ("#!/usr/bin/env python3\nx = 1\n", true),
             ("#! /opt/python3.12 -u\n", true),
-            ("#!/bin/sh\npython3 x.py\n", false),
+            ("#!/bin/sh\nexec ./app\n", true),
+            ("#!/usr/bin/env bash\n", true),
             ("#!/usr/bin/env python3-config\n", false),
             ("python3\n", false),
         ] {
             let path = dir.path().join("script");
             std::fs::write(&path, text).expect("a script");
-            assert_eq!(is_python(&path), is, "{text}");
+            assert_eq!(is_interpreted(&path), is, "{text}");
         }
-        assert!(is_python(Path::new("/no/such/python3")));
-        assert!(!is_python(Path::new("/bin/sh")) && !is_python(Path::new("/bin/true")));
+        assert!(is_interpreted(Path::new("/no/such/python3")));
+        assert!(is_interpreted(Path::new("/bin/sh")) && !is_interpreted(Path::new("/bin/true")));
     }
 
     #[test]

@@ -49,7 +49,7 @@ impl LossKind {
             Self::Serialisation => "ranks waiting in turn",
             Self::Transfer => "moving data",
             Self::BeforeInit => "before MPI_Init returned",
-            Self::Pace => "taken for the pace of the machine",
+            Self::Pace => "slower machine (assumed)",
             Self::Unknown => "unknown",
         }
     }

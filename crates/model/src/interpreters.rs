@@ -3,28 +3,16 @@
 use std::path::Path;
 
 /// The beginnings of their names.
-const NAMES: [&str; 14] = [
+const NAMES: [&str; 22] = [
     "python", "pypy", "julia", "perl", "ruby", "R", "Rscript", "node", "octave", "matlab", "java",
-    "lua", "tclsh", "php",
+    "lua", "tclsh", "php", "sh", "bash", "dash", "zsh", "ksh", "fish", "csh", "tcsh",
 ];
-
-/// Those that mostly start other programs.
-const SHELLS: [&str; 8] = ["sh", "bash", "dash", "zsh", "ksh", "fish", "csh", "tcsh"];
 
 /// Whether a file is called like an interpreter: with its name, and perhaps a version.
 pub fn is_one(path: &Path) -> bool {
-    is_called(path, &NAMES) || is_shell(path)
-}
-
-/// Whether a file is called like a shell.
-pub fn is_shell(path: &Path) -> bool {
-    is_called(path, &SHELLS)
-}
-
-fn is_called(path: &Path, names: &[&str]) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let name = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.' || c == '-');
-    names.contains(&name)
+    NAMES.contains(&name)
 }
 
 #[cfg(test)]
@@ -37,6 +25,7 @@ mod tests {
             ("/usr/bin/python3.11", true),
             ("/opt/julia-1.10", true),
             ("/bin/bash", true),
+            ("/opt/bash-5.2", true),
             ("/bin/shuffle", false),
             ("./app", false),
             ("/usr/bin/true", false),

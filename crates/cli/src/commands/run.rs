@@ -129,20 +129,25 @@ fn asked_and_seen(runs: &[Run]) -> Vec<(u32, u32)> {
     runs.iter().filter_map(of).collect()
 }
 
-/// How many threads of a run compute, or want to, on average.
+/// How many threads share the computation of a run: all of it over that of the busiest thread. So it does not matter how long
+/// they sleep or wait for cores.
 fn at_work(run: &Run) -> f64 {
-    let each = run.threads.iter().map(|t| t.cpu_ns + t.runq_ns);
-    each.sum::<u64>() as f64 * 1e-9 / run.header.wall_seconds.max(f64::MIN_POSITIVE)
+    let each = run.threads.iter().map(|t| t.cpu_ns);
+    let most = each.clone().max().unwrap_or(0).max(1);
+    each.sum::<u64>() as f64 / most as f64
 }
 
-/// Whether more threads compute at the same time the more are asked for, although as many exist: some programs make threads
-/// that then have nothing to do.
+/// Whether more threads compute the more are asked for, although as many exist: some programs make threads that then have
+/// nothing to do. Runs on as many ranks as the first one are compared.
 fn more_work(runs: &[Run]) -> bool {
     const MORE: f64 = 1.2;
-    let asked = |run: &&Run| run.header.threads_asked;
-    let least = runs.iter().min_by_key(asked).map_or(0.0, at_work);
-    let most = runs.iter().max_by_key(asked).map_or(0.0, at_work);
-    most > MORE * least
+    let ranks = runs.first().map(|run| run.header.ranks);
+    let asked = runs.iter().filter(|run| Some(run.header.ranks) == ranks);
+    let asked = asked.filter_map(|run| Some((run.header.threads_asked?, at_work(run))));
+    let least = asked.clone().min_by_key(|run| run.0);
+    let most = asked.max_by_key(|run| run.0);
+    let ends = least.zip(most);
+    ends.is_some_and(|(least, most)| least.0 < most.0 && most.1 > MORE * least.1)
 }
 
 /// Checks that the program follows the number of threads that it is asked for, as far as the runs until now show it.

@@ -104,8 +104,8 @@ fn real(id: usize) -> usize {
     }
 }
 
-/// Looks for libraries that were opened since the last look. A program of MPI is looked at when it calls that.
-fn look_for_libraries() {
+/// Runs `look` if libraries were opened since the last look. A program of MPI is looked at when it calls that.
+fn for_new_libraries(look: impl FnOnce(&mut Thread)) {
     // SAFETY: null or this thread's own recording.
     let t = unsafe { thread::current().as_mut() };
     if let Some(t) = t.filter(|t| !t.in_mpi.load(Ordering::Relaxed))
@@ -113,7 +113,7 @@ fn look_for_libraries() {
         && RECORDING.load(Ordering::Relaxed)
         && code::has_new()
     {
-        thread::look_at_code(t);
+        look(t);
     }
 }
 
@@ -134,7 +134,7 @@ pub fn call(id: usize, args: &Args, from: Caller) -> i64 {
         Some(Why::Masks(at)) => return with_set(real, args, from, at, libc::sigaddset),
         Some(Why::WaitsFor) => return with_set(real, args, from, 0, libc::sigdelset),
         Some(Why::MakesThread(at)) => {
-            look_for_libraries();
+            for_new_libraries(thread::look_at_code);
             return birth::create(real, args, from, at);
         }
         Some(Why::CallsTheSystem) => {
@@ -144,8 +144,11 @@ pub fn call(id: usize, args: &Args, from: Caller) -> i64 {
         Some(Why::SetsAction) => signal::set_action(args.raw(0), args.raw(1), args.raw(2)),
         Some(Why::SetsHandler) => signal::set_handler(args.raw(0), args.raw(1)),
         Some(Why::ClosesLibrary) => {
-            // Samples may be in the one that is closed.
-            look_for_libraries();
+            // Samples may be in the one that is closed. Tables are made anew behind it.
+            for_new_libraries(|t| {
+                let note = || std::panic::catch_unwind(code::note_code);
+                let _ = t.undisturbed(|t| t.contexts.with_room(note));
+            });
             // SAFETY: the libc's own function for these arguments.
             return code::while_modules_change(|| unsafe { args.call_wide(real) });
         }

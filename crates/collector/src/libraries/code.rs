@@ -28,6 +28,15 @@ fn with_those_gone(mut now: Vec<ModuleRow>, before: &[ModuleRow]) -> Vec<ModuleR
     now
 }
 
+/// Whether a module is among others, at the same place.
+fn is_in(rows: &[ModuleRow], row: &ModuleRow) -> bool {
+    let same = |other: &ModuleRow| {
+        (other.base, other.start, other.end) == (row.base, row.start, row.end)
+            && (other.id, other.path) == (row.id, row.path)
+    };
+    rows.iter().any(same)
+}
+
 /// What the unwind tables need of the process.
 struct This;
 
@@ -38,20 +47,23 @@ impl Host for This {
 
     fn note(&self, modules: &[Loaded]) {
         self.note_code(modules);
-        runtimes::note_runtimes(modules);
         interpreter::note(modules);
     }
 
     fn note_code(&self, modules: &[Loaded]) {
         let mut noted = NOTED.lock().unwrap_or_else(PoisonError::into_inner);
         let rows = with_those_gone(modules.iter().map(|m| m.row).collect(), &noted);
-        with_spool(|spool| {
-            spool.set_modules(&rows);
-            Some(())
-        });
-        *noted = rows;
+        // A program may open and close one library many times, and each table takes room.
+        if rows.len() != noted.len() || !rows.iter().all(|row| is_in(&noted, row)) {
+            with_spool(|spool| {
+                spool.set_modules(&rows);
+                Some(())
+            });
+            *noted = rows;
+        }
         drop(noted);
         mapped::note(modules);
+        runtimes::note_runtimes(modules);
     }
 
     fn unloaded(&self) {
@@ -90,6 +102,11 @@ pub fn look_at_modules() {
 /// See [`InForce::look_at_code`].
 pub fn look_at_code() {
     IN_FORCE.look_at_code();
+}
+
+/// See [`InForce::note_code`].
+pub fn note_code() {
+    IN_FORCE.note_code();
 }
 
 /// See [`InForce::has_new`].

@@ -148,3 +148,27 @@ pub fn missing(runs: &[&Run], structures: &Structures) -> Vec<String> {
     }
     out
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_missing_in_some_runs_names_them() {
+        let run = |name: &str, said: &[&str]| {
+            let mut run = Run::default();
+            run.header.name = name.into();
+            run.header.missing = said.iter().map(|s| s.to_string()).collect();
+            run
+        };
+        let runs = [
+            run("a.1", &["X."]),
+            run("a.2", &["X.", "Y."]),
+            run("a.4", &["X.", "Y."]),
+        ];
+        let runs: Vec<&Run> = runs.iter().collect();
+        let said = missing(&runs, &Structures::default());
+        assert_eq!(said, ["X.", "a.2, a.4: Y."]);
+        assert_eq!(missing(&runs[1..], &Structures::default()), ["X.", "Y."]);
+    }
+}

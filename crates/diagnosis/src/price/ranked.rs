@@ -5,13 +5,16 @@ use crate::find::class;
 use headwater_graph::{Pag, VertexIx};
 use headwater_model::dependence::Origin;
 use headwater_model::diagnosis::CauseClass;
+use headwater_model::psg::VertexKind;
 use headwater_model::words;
 
 /// Sorts candidates, the largest gain first; equal ones are in the order of the graph. The mean of the gain and its
 /// lower bound counts, so that an uncertain figure does not come before a certain one; for an estimate, only its
 /// certain part counts. Candidates whose error range includes zero come after the others.
 pub fn ranked(pag: &Pag, found: Vec<Candidate>) -> Vec<Candidate> {
-    let mut found = with_lock_calls(pag, found);
+    let is_call = |v: VertexIx| pag.top.get(v).kind == VertexKind::LockCall;
+    let is_same = |a: VertexIx, b: VertexIx| a == b || pag.top.is_same_place(a, b);
+    let mut found = with_lock_calls(found, is_call, is_same);
     let known = |c: &Candidate| c.range().0 > 0.0;
     let gain = |c: &Candidate| match c.price {
         Price::AtLeast(seconds) => seconds.min(c.gain),
@@ -26,16 +29,24 @@ pub fn ranked(pag: &Pag, found: Vec<Candidate>) -> Vec<Candidate> {
 }
 
 /// A lock that threads contend for takes computation too: it moves between cores, and the kernel puts threads to sleep and
-/// wakes them. Where that grows in the call in which threads wait, it is a part of the contention.
-fn with_lock_calls(pag: &Pag, found: Vec<Candidate>) -> Vec<Candidate> {
+/// wakes them. Where that grows in a call that takes a lock for which threads wait, it is a part of the contention.
+fn with_lock_calls(
+    found: Vec<Candidate>,
+    is_call: impl Fn(VertexIx) -> bool,
+    is_same: impl Fn(VertexIx, VertexIx) -> bool,
+) -> Vec<Candidate> {
     use CauseClass::{LockContention, NonShrinkingWork, SlowerWork};
     let (calls, mut out): (Vec<Candidate>, Vec<Candidate>) =
         (found.into_iter()).partition(|c| matches!(c.class, NonShrinkingWork | SlowerWork));
     let mut rest = Vec::new();
     for call in calls {
-        let is_same = |v: VertexIx| v == call.vertex || pag.top.is_same_place(v, call.vertex);
-        let waits = |c: &&mut Candidate| c.class == LockContention && c.vertices().any(is_same);
-        let Some(lock) = out.iter_mut().find(waits) else {
+        let waits = |c: &&mut Candidate| {
+            c.class == LockContention
+                && c.ranks == call.ranks
+                && c.vertices().any(|v| is_same(v, call.vertex))
+        };
+        let lock = out.iter_mut().find(waits);
+        let Some(lock) = lock.filter(|_| is_call(call.vertex)) else {
             rest.push(call);
             continue;
         };
@@ -46,6 +57,7 @@ fn with_lock_calls(pag: &Pag, found: Vec<Candidate>) -> Vec<Candidate> {
             "the call itself computes more than on the smallest scale, which costs {}: a lock that threads contend for moves between cores, and threads fall asleep and are woken",
             words::seconds(call.gain)
         ));
+        lock.evidence.extend(call.evidence);
     }
     out.extend(rest);
     out
@@ -146,7 +158,7 @@ fn without_duplicates(pag: &Pag, found: Vec<Candidate>) -> Vec<Candidate> {
                     "{} is {} too, which costs {}",
                     match next.vertex == kept.vertex {
                         true => "it".to_string(),
-                        false => words::location(&pag.place(next.vertex)),
+                        false => format!("what is computed at {}", words::location(&pag.place(next.vertex))),
                     },
                     class.words(),
                     words::seconds(next.gain)
@@ -207,17 +219,16 @@ mod tests {
     #[test]
     fn what_a_contended_lock_computes_is_a_part_of_the_contention() {
         use CauseClass::{LockContention, NonShrinkingWork, UnevenWork};
-        let pag = Pag::build(&mut [], Structures::default());
-        let found = |first| {
-            ranked(
-                &pag,
-                vec![at_root(first, 1.0), at_root(NonShrinkingWork, 2.0)],
-            )
+        let found = |first, is_call| {
+            let found = vec![at_root(first, 1.0), at_root(NonShrinkingWork, 2.0)];
+            with_lock_calls(found, |_| is_call, |a, b| a == b)
         };
         let of = |c: &Candidate| (c.class, c.gain);
-        let locked: Vec<_> = found(LockContention).iter().map(of).collect();
+        let locked: Vec<_> = found(LockContention, true).iter().map(of).collect();
         assert_eq!(locked, [(LockContention, 3.0)]);
-        assert_eq!(found(UnevenWork).len(), 2);
+        assert_eq!(found(UnevenWork, true).len(), 2);
+        // A loop around the lock does other work, too.
+        assert_eq!(found(LockContention, false).len(), 2);
     }
 
     #[test]

@@ -1,9 +1,9 @@
 //! Parallel regions that are so small that beginning and ending them takes a large part of their time.
 
-use super::hybrid::{Hybrid, REGION, run};
-use super::{of_run, reported};
+use super::hybrid::{CALLS, Hybrid, REGION, STEP, WORK, run};
+use super::{from, of_run, reported};
 use headwater_model::diagnosis::CauseClass::{self, SmallRegions};
-use headwater_model::run::{Run, Sample};
+use headwater_model::run::{Context, CtxId, Run, Sample};
 
 /// Each rank's first thread computes for `seconds` in the call that begins the regions, of which there are `count`.
 fn begun(ranks: u32, of: &Hybrid, count: u64, seconds: f64) -> Run {
@@ -58,6 +58,46 @@ fn regions_that_take_longer_to_begin_than_to_compute_are_small() {
     let said = said.join("\n");
     let expected = "the region ran 1000000 times; each time its threads 0-1 computed < 1 µs on average, and to begin and end it took 1.00 µs";
     assert!(said.contains(expected), "{said}");
+}
+
+#[test]
+fn regions_of_one_place_count_together() {
+    let mut made = begun(4, &little(), 1_000_000, 1.0);
+    // `step`, which begins them, is called from two lines; on the second path nothing is seen inside a region.
+    let step = made.contexts[STEP.0 as usize];
+    let of = |parent| Context { parent, ..step };
+    made.contexts[REGION.0 as usize] = of(CALLS[0]);
+    made.contexts.push(of(CALLS[1]));
+    let second = CtxId(made.contexts.len() as u32 - 1);
+    let teams = made.teams.clone().into_iter().map(|mut t| {
+        (t.team, t.from, t.to) = (second, second, second);
+        t
+    });
+    made.teams.extend(teams);
+    for t in &mut made.teams {
+        (t.count, t.wall_ns, t.cpu_ns) = (t.count / 2, t.wall_ns / 2, t.cpu_ns / 2);
+    }
+    let samples = made.samples.clone().into_iter().filter(|s| s.ctx == REGION);
+    let samples: Vec<Sample> = samples.collect();
+    let half = |s: &Sample| (s.count / 2, s.cpu_ns / 2);
+    for s in made.samples.iter_mut().filter(|s| s.ctx == REGION) {
+        (s.count, s.cpu_ns) = half(s);
+    }
+    made.samples.extend(samples.into_iter().map(|mut s| {
+        (s.count, s.cpu_ns) = half(&s);
+        s.ctx = second;
+        s
+    }));
+    assert!(made.samples.iter().any(|s| s.ctx == WORK));
+    // Each path alone costs a third of the run.
+    let d = from(0.4, made);
+    let found = reported(&d);
+    assert_eq!(found, [(SmallRegions, "0-3".into(), 210, 1.0)]);
+    assert!(
+        d.causes[0].evidence[0].text.contains("ran 1000000 times"),
+        "{:?}",
+        d.causes[0].evidence
+    );
 }
 
 #[test]

@@ -27,6 +27,10 @@ const OWN: f64 = 0.25;
 /// A place inside a loop is reported instead of the loop if it has at least this part of the loop's serial computation.
 const MOSTLY: f64 = 0.8;
 
+/// A loop in which teams work is reported itself unless places in it that are large enough have this part of its serial
+/// computation.
+const COVERED: f64 = 0.5;
+
 /// Least share of a rank's computation in its teams: a rank that hardly uses threads does not lack them.
 const IN_TEAMS: f64 = 0.1;
 
@@ -154,10 +158,11 @@ impl<F: Fn(&[f64]) -> f64> Walk<'_, F> {
         let all = self.seconds(v);
         let parts = self.parts(v);
         let inside: f64 = parts.iter().map(|p| self.seconds(*p)).sum();
-        // A loop in which ranks do not communicate is a piece of work, and one with a team inside, such as that of the steps of
-        // a program, is several.
+        // A loop in which ranks do not communicate is a piece of work. One with a team inside, such as that of the steps of a
+        // program, is several, unless most of it is in many small ones.
         let is_piece = self.pag.top.get(v).kind.is_loop() && !communicates(self.pag, v);
-        let enough = if is_piece && !self.with_teams.contains(&v) {
+        let has_teams = self.with_teams.contains(&v);
+        let enough = if is_piece && !has_teams {
             self.least.max(MOSTLY * all)
         } else {
             self.least
@@ -167,8 +172,11 @@ impl<F: Fn(&[f64]) -> f64> Walk<'_, F> {
             .filter(|p| self.seconds(*p) >= enough)
             .collect();
         let own = is_piece || all - inside >= OWN * all;
-        if v != TopDown::ROOT && own && large.is_empty() {
+        let covered: f64 = large.iter().map(|p| self.seconds(*p)).sum();
+        let is_many = is_piece && has_teams && covered < COVERED * all;
+        if v != TopDown::ROOT && own && (large.is_empty() || is_many) {
             self.found.push(v);
+            return;
         }
         large.into_iter().for_each(|p| self.walk(p));
     }

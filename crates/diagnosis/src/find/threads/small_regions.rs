@@ -1,4 +1,4 @@
-//! Finds parallel regions that are too small: beginning and ending them takes a large part of their time.
+//! Finds parallel regions that are so small that beginning and ending them adds up.
 //!
 //! In the call that begins a region, and in nothing that this calls, a rank's thread does what the runtime needs: it wakes the
 //! team, hands the work out and collects it. It also waits there for the others at the end of the region, whatever kept these.

@@ -11,7 +11,7 @@ const LOSSES: Record<string, string> = {
   serialisation: "ranks waiting in turn",
   transfer: "moving data",
   "before-init": "before MPI_Init returned",
-  pace: "taken for the pace of the machine",
+  pace: "slower machine (assumed)",
   unknown: "unknown",
 };
 
