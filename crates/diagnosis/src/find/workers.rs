@@ -9,11 +9,16 @@ use crate::measure::scale::Scale;
 use crate::measure::useful;
 use headwater_dataflow::numbers::stats;
 use headwater_graph::{Pag, ThreadTime, ThreadView, TopDown, VertexIx, sum_rows};
+use headwater_model::psg::VertexKind;
 use headwater_model::words;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Share of a cause's seconds that waiting for threads, beyond that of other ranks, must be.
 const MOST: f64 = 0.5;
+
+/// If a thread spends this share of its time at a place in calls that take and release locks, the place is that of a lock in it
+/// for which threads wait.
+const OF_LOCKS: f64 = 0.6;
 
 /// The times of the thread of each rank that computes longest, of those that call no MPI: where all have a core, the others
 /// are done before it. The sum of all threads would show what many share.
@@ -37,8 +42,32 @@ fn longest(threads: &ThreadView) -> impl Iterator<Item = &ThreadTime> {
     })
 }
 
-/// Brings causes in which ranks mostly wait for their threads to where those compute.
-pub fn bring_there(pag: &Pag, scale: &Scale, mut found: Vec<Candidate>) -> Vec<Candidate> {
+/// The lock in `v` for which threads wait, one of `locks`, if most of the weight there is in calls for locks.
+fn lock_in(
+    pag: &Pag,
+    times: &Inclusive,
+    v: VertexIx,
+    locks: &[VertexIx],
+    weigh: impl Fn(&[f64]) -> f64,
+) -> Option<VertexIx> {
+    let weight = |v: VertexIx| times.row(v).map_or(0.0, &weigh);
+    let is_call = |v: &VertexIx| pag.top.get(*v).kind == VertexKind::LockCall;
+    let in_calls: f64 = pag.inside(v).filter(is_call).map(weight).sum();
+    let inside = locks
+        .iter()
+        .copied()
+        .filter(|l| is_call(l) && pag.top.contains(v, *l));
+    let most = inside.reduce(|a, b| if weight(b) > weight(a) { b } else { a });
+    most.filter(|_| in_calls >= OF_LOCKS * weight(v))
+}
+
+/// Brings causes in which ranks mostly wait for their threads to where those compute. For `locks`, threads wait.
+pub fn bring_there(
+    pag: &Pag,
+    scale: &Scale,
+    locks: &[VertexIx],
+    mut found: Vec<Candidate>,
+) -> Vec<Candidate> {
     let waits = useful::waits(scale);
     if waits.is_empty() {
         return found;
@@ -88,6 +117,7 @@ pub fn bring_there(pag: &Pag, scale: &Scale, mut found: Vec<Candidate>) -> Vec<C
                 },
             ));
             let own = |row: &[f64]| stats::mean_of(row, &c.ranks);
+            let vertex = lock_in(pag, &times, vertex, locks, own).unwrap_or(vertex);
             let mut same = times.in_recursion(pag, vertex, own);
             if same.is_empty() {
                 same = times.same_place(pag, vertex, own);

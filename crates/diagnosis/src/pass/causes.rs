@@ -17,6 +17,7 @@ use headwater_dataflow::flow::{
     Call, Gives, Kind, Pass, PassError, Stage, StageResult, Value, counted,
 };
 use headwater_dataflow::run::threads;
+use headwater_graph::VertexIx;
 use headwater_model::diagnosis::{Cause, Diagnosis, SCHEMA};
 
 /// Causes, the one with the largest gain first.
@@ -148,7 +149,10 @@ fn together(call: &Call<'_>) -> Result<Candidates, PassError> {
 fn to_workers(call: &Call<'_>) -> Result<Vec<Value>, PassError> {
     let (scales, mut all) = (call.found::<Scales>(0)?, together(call)?);
     if let Some((last, _)) = scales.last() {
-        all.found = workers::bring_there(scales.pag(), last, all.found);
+        let contended = scales.teams.last().into_iter().flat_map(|t| &t.contended);
+        let locks = contended.filter(|c| !c.allocator).map(|c| c.place);
+        let locks: Vec<VertexIx> = locks.collect();
+        all.found = workers::bring_there(scales.pag(), last, &locks, all.found);
     }
     found(all)
 }

@@ -54,7 +54,7 @@ fn with_lock_calls(
         lock.gain += call.gain;
         lock.error = lock.error.hypot(call.error);
         lock.evidence.push(format!(
-            "the call itself computes more than on the smallest scale, which costs {}: a lock that threads contend for moves between cores, and threads fall asleep and are woken",
+            "taking and releasing it computes more than on the smallest scale, which costs {}: a lock that threads contend for moves between cores, and threads fall asleep and are woken",
             words::seconds(call.gain)
         ));
         lock.evidence.extend(call.evidence);
