@@ -32,9 +32,19 @@ int main(int argc, char **argv) {
 "#;
 
 fn built(dir: &Path) {
-    std::fs::write(dir.join("app.c"), PROGRAM).expect("a source");
+    app(dir, PROGRAM);
+}
+
+/// The program of this source, as `app`.
+fn app(dir: &Path, source: &str) {
+    std::fs::write(dir.join("app.c"), source).expect("a source");
+    compiled(dir, "-pthread app.c -o app -ldl");
+}
+
+fn compiled(dir: &Path, arguments: &str) {
     let cc = Command::new("cc")
-        .args(["-g", "-O1", "-pthread", "app.c", "-o", "app"])
+        .args(["-g", "-O1"])
+        .args(arguments.split(' '))
         .current_dir(dir)
         .status();
     assert!(cc.expect("a compiler").success());
@@ -127,13 +137,8 @@ int main(int argc, char **argv) {
 fn a_script_may_start_a_program_of_which_some_threads_idle() {
     let dir = tempfile::tempdir().expect("a temporary directory");
     let at = dir.path();
-    std::fs::write(at.join("app.c"), IDLE).expect("a source");
+    app(at, IDLE);
     std::fs::write(at.join("start.sh"), "exec ./app \"$@\"\n").expect("a script");
-    let cc = Command::new("cc")
-        .args(["-g", "-O1", "-pthread", "app.c", "-o", "app"])
-        .current_dir(at)
-        .status();
-    assert!(cc.expect("a compiler").success());
     let line = ["run", "-q", "--threads", "1,2", "--json=d.json", "--"];
     let line = [&line[..], &["sh", "start.sh", "{threads}"]].concat();
     let out = run(at, &line);
@@ -174,18 +179,9 @@ void *work(void *arg) {
 fn a_library_that_was_opened_late_and_closed_has_names_and_callers() {
     let dir = tempfile::tempdir().expect("a temporary directory");
     let at = dir.path();
-    std::fs::write(at.join("app.c"), OPENS).expect("a source");
+    app(at, OPENS);
     std::fs::write(at.join("plugin.c"), PLUGIN).expect("a source");
-    for line in [
-        "-g -O1 -pthread app.c -o app -ldl",
-        "-g -O1 -shared -fPIC plugin.c -o plugin.so",
-    ] {
-        let cc = Command::new("cc")
-            .args(line.split(' '))
-            .current_dir(at)
-            .status();
-        assert!(cc.expect("a compiler").success());
-    }
+    compiled(at, "-shared -fPIC plugin.c -o plugin.so");
     let out = run(at, &["record", "-q", "-o", "r", "--", "./app"]);
     assert!(out.status.success(), "{}", said(&out));
     let out = run(at, &["export", "-q", "-o", "stacks", "folded", "r"]);
