@@ -56,6 +56,9 @@ impl Drop for Borrowed<'_> {
     }
 }
 
+/// What an allocator takes beside each piece of memory, bytes: its own notes, and what it rounds up by.
+pub const CHUNK: usize = 16;
+
 /// Vectors of more bytes grow by an eighth.
 const LARGE: usize = 4096;
 
@@ -75,14 +78,17 @@ pub fn make_room<T>(vec: &mut Vec<T>, more: usize) {
 
 /// Bytes that a vector takes, with what a large one grows by next.
 pub fn bytes_of<T>(vec: &Vec<T>) -> usize {
-    let bytes = vec.capacity() * size_of::<T>();
-    bytes + if bytes < LARGE { 0 } else { growth(bytes) }
+    match vec.capacity() * size_of::<T>() {
+        0 => 0,
+        bytes if bytes < LARGE => bytes + CHUNK,
+        bytes => bytes + CHUNK + growth(bytes),
+    }
 }
 
 /// Bytes that are needed for `more` elements in addition to what [`bytes_of`] says.
 pub fn needed<T>(vec: &Vec<T>, more: usize) -> usize {
     match vec.capacity() - vec.len() < more {
-        true => more * size_of::<T>() + growth(vec.capacity() * size_of::<T>()),
+        true => more * size_of::<T>() + CHUNK + growth(vec.capacity() * size_of::<T>()),
         false => 0,
     }
 }

@@ -14,13 +14,15 @@
 //! kept.
 
 mod again;
+mod durations;
 mod follow;
 mod node;
 
+pub use durations::{Durations, Short};
 pub use node::{Event, Kind, Node};
 
-use crate::budget::{bytes_of, make_room};
-use crate::times::{Delta, Times};
+use crate::budget::{CHUNK, bytes_of, make_room};
+use crate::times::Delta;
 use crate::vector::{Term, Vector};
 use again::{Place, at, find_loop, find_skipped, fit, run_again, run_as};
 use follow::{Follower, Mark, Step};
@@ -221,8 +223,10 @@ impl Stream {
     pub fn memory(&self) -> usize {
         const AS_A_NODE: usize = size_of::<Node>()
             + size_of::<Event>()
-            + size_of::<(u32, Times)>()
-            + 2 * size_of::<Term>();
+            + size_of::<(u32, Durations)>()
+            + size_of::<Short>()
+            + 2 * size_of::<Term>()
+            + 5 * CHUNK;
         let nodes = self.row.iter().map(|entry| match &entry.item {
             Item::Single(_) => 0,
             Item::Node(node) => node.memory(),

@@ -70,7 +70,8 @@ pub struct Event {
     /// Its values in the order of [`Signature::kinds`], for each time that it ran.
     pub values: Vec<Elastic>,
     /// Its times, by the identity of the signature of the event before it; [`BEGIN`] is the beginning.
-    pub times: BTreeMap<u64, Times>,
+    /// There is mostly one, and nodes of the tree have room for eleven: boxes keep them small.
+    pub times: BTreeMap<u64, Box<Times>>,
 }
 
 /// In place of a signature: before the first event of a stream.
@@ -167,7 +168,7 @@ impl Node {
     fn round_times(&mut self) {
         match &mut self.body {
             Body::Loop(row) => row.iter_mut().for_each(Self::round_times),
-            Body::Event(event) => event.times.values_mut().for_each(Times::round),
+            Body::Event(event) => event.times.values_mut().for_each(|times| times.round()),
         }
     }
 
@@ -175,7 +176,7 @@ impl Node {
     pub(crate) fn times(&self) -> Box<dyn Iterator<Item = &Times> + '_> {
         match &self.body {
             Body::Loop(row) => Box::new(row.iter().flat_map(Self::times)),
-            Body::Event(event) => Box::new(event.times.values()),
+            Body::Event(event) => Box::new(event.times.values().map(AsRef::as_ref)),
         }
     }
 

@@ -53,9 +53,7 @@ fn add_times(row: &[Node], all: &mut BTreeMap<(u32, u32), Times>) {
         match &node.kind {
             Kind::Event(event) => {
                 for (before, times) in &event.times {
-                    all.entry((*before, event.signature))
-                        .or_default()
-                        .merge(times);
+                    times.add_to(all.entry((*before, event.signature)).or_default());
                 }
             }
             Kind::Loop(body) => add_times(body, all),

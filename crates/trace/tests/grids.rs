@@ -158,7 +158,7 @@ proptest! {
         for times in [times, round] {
             for node in trace.streams.values_mut().flatten() {
                 if let Body::Event(event) = &mut node.body {
-                    event.times.values_mut().for_each(|old| *old = times.clone());
+                    event.times.values_mut().for_each(|old| **old = times.clone());
                 }
             }
             is_read_again(&trace);

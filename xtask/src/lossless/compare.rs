@@ -290,7 +290,8 @@ fn times(trace: &Trace, row: &[Node], sums: &mut Sums) {
                 let Some(here) = key(event.signature) else {
                     continue;
                 };
-                for (before, Times { wall, cpu, call }) in &event.times {
+                for (before, times) in &event.times {
+                    let Times { wall, cpu, call } = times.as_ref();
                     let before = Some(*before).filter(|b| *b != BEGIN).and_then(key);
                     let three = [wall, cpu, call].map(figures);
                     merge(sums, Sums::from([((before, here.clone()), three)]));

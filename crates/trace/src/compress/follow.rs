@@ -5,10 +5,11 @@
 //! result that they would have one by one. If an event is another one, those of the iteration that it interrupts enter
 //! the row as usual.
 
+use super::durations::Durations;
 use super::node::{Event, Kind, Node, Single};
 use super::{Entry, Item};
 use crate::budget::bytes_of;
-use crate::times::{Delta, Times};
+use crate::times::Delta;
 use crate::vector::{Iter, Term, Vector};
 
 /// Patterns of more events are not followed.
@@ -127,7 +128,7 @@ struct Slot {
     /// The number of the event in the pattern's row.
     event: usize,
     before: u32,
-    times: Times,
+    times: Durations,
 }
 
 /// Whether an event of the stream is the next one of the pattern that is followed.
@@ -312,7 +313,7 @@ impl Pattern {
                 times.push(Slot {
                     event,
                     before,
-                    times: Times::default(),
+                    times: Durations::default(),
                 });
                 times.len() - 1
             });
@@ -410,6 +411,11 @@ impl Pattern {
             + bytes_of(&self.events)
             + bytes_of(&self.deltas)
             + bytes_of(&self.times)
+            + self
+                .times
+                .iter()
+                .map(|slot| slot.times.memory())
+                .sum::<usize>()
             + bytes_of(&self.row)
             + self.row.iter().map(Node::memory).sum::<usize>()
     }

@@ -4,9 +4,10 @@
 //! for a loop that was not repeated (its pseudo-loop). So two iterations merge by appending values, and what happened
 //! in which iteration stays exact.
 
+use super::durations::Durations;
 use crate::align::{Step, align};
-use crate::budget::{bytes_of, make_room};
-use crate::times::{Delta, Times};
+use crate::budget::{CHUNK, bytes_of, make_room};
+use crate::times::Delta;
 use crate::vector::Vector;
 
 /// An event or a loop.
@@ -35,7 +36,7 @@ pub struct Event {
     /// The number of its parameters, for each time that it ran.
     pub parameters: Vector,
     /// Its times, by the signature of the event before it.
-    pub times: Vec<(u32, Times)>,
+    pub times: Vec<(u32, Durations)>,
 }
 
 /// An event that ran once.
@@ -79,12 +80,12 @@ impl Event {
         }
     }
 
-    fn times_after(&mut self, before: u32) -> &mut Times {
+    fn times_after(&mut self, before: u32) -> &mut Durations {
         let at = self.times.iter().position(|(b, _)| *b == before);
         let at = at.unwrap_or_else(|| {
             // There is mostly one.
             make_room(&mut self.times, 1);
-            self.times.push((before, Times::default()));
+            self.times.push((before, Durations::default()));
             self.times.len() - 1
         });
         &mut self.times[at].1
@@ -169,7 +170,12 @@ impl Node {
         self.trips.memory()
             + match &self.kind {
                 Kind::Event(event) => {
-                    size_of::<Event>() + event.parameters.memory() + bytes_of(&event.times)
+                    let times = event.times.iter().map(|(_, times)| times.memory());
+                    size_of::<Event>()
+                        + CHUNK
+                        + event.parameters.memory()
+                        + bytes_of(&event.times)
+                        + times.sum::<usize>()
                 }
                 Kind::Loop(body) => bytes_of(body) + body.iter().map(Self::memory).sum::<usize>(),
             }

@@ -98,15 +98,19 @@ impl<C: Coder> Body<'_, C> {
     /// Times by the event before; `may` are the likely ones.
     fn times(
         &mut self,
-        given: Option<&BTreeMap<u64, Times>>,
+        given: Option<&BTreeMap<u64, Box<Times>>>,
         may: &[u64],
         runs: u64,
         entries: u64,
-    ) -> Result<BTreeMap<u64, Times>, Error> {
+    ) -> Result<BTreeMap<u64, Box<Times>>, Error> {
         let place = |identity: &u64| may.iter().position(|one| one == identity);
         let mut of: Vec<(u64, &Times)> = given
             .iter()
-            .flat_map(|times| times.iter().map(|(before, times)| (*before, times)))
+            .flat_map(|times| {
+                times
+                    .iter()
+                    .map(|(before, times)| (*before, times.as_ref()))
+            })
             .collect();
         of.sort_by_key(|(before, _)| (place(before).unwrap_or(usize::MAX), *before));
         let kind = u32::from(may.len() > 1);
@@ -148,7 +152,7 @@ impl<C: Coder> Body<'_, C> {
             let one = one.map(|(_, times)| times);
             let written = self.all_times(one, expected, u32::from(is_last))?;
             left = left.saturating_sub(written.wall.count);
-            times.insert(before, written);
+            times.insert(before, Box::new(written));
         }
         Ok(times)
     }
@@ -156,13 +160,13 @@ impl<C: Coder> Body<'_, C> {
     /// Times of so many executions behind each event.
     fn counted_times(
         &mut self,
-        given: Option<&BTreeMap<u64, Times>>,
+        given: Option<&BTreeMap<u64, Box<Times>>>,
         counts: &Before,
-    ) -> Result<BTreeMap<u64, Times>, Error> {
+    ) -> Result<BTreeMap<u64, Box<Times>>, Error> {
         let mut times = BTreeMap::new();
         for (before, count) in counts {
-            let one = given.and_then(|times| times.get(before));
-            times.insert(*before, self.three(one, [*count; 3])?);
+            let one = given.and_then(|times| times.get(before)).map(AsRef::as_ref);
+            times.insert(*before, Box::new(self.three(one, [*count; 3])?));
         }
         Ok(times)
     }

@@ -11,7 +11,7 @@ use crate::vector::Vector;
 use std::collections::BTreeMap;
 
 /// Writing what was recorded so far takes so many times the memory that it takes.
-const COPIES: usize = 12;
+const COPIES: usize = 8;
 
 impl Recorder {
     /// Adds what was recorded to the trace of `rank`, as the stream of `thread`.
@@ -124,13 +124,13 @@ impl Recorder {
             };
             Elastic::of(values, ranks.clone())
         });
-        let mut times: BTreeMap<u64, Times> = BTreeMap::new();
+        let mut times: BTreeMap<u64, Box<Times>> = BTreeMap::new();
         for (before, some) in &event.times {
             let before = self
                 .signatures
                 .get(*before as usize)
                 .map_or(BEGIN, |known| known.identity);
-            times.entry(before).or_default().merge(some);
+            some.add_to(times.entry(before).or_default());
         }
         Event {
             signature: known.map_or(BEGIN, |known| known.identity),
