@@ -243,6 +243,15 @@ pub fn frame(p: &Place) -> String {
     }
 }
 
+/// As [`frame`], with the location of what is no loop.
+pub fn frame_at(p: &Place) -> String {
+    if p.kind.is_loop() || p.module.is_empty() {
+        frame(p)
+    } else {
+        format!("{} at {}", p.name, location(p))
+    }
+}
+
 /// Says that the disk was full and which ranks lost records, as the rest of a sentence.
 pub fn disk_full(set: &RankSet, of: u32, width: usize) -> String {
     format!(

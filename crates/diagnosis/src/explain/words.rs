@@ -4,7 +4,7 @@ use headwater_model::diagnosis::{
     Account, Cause, CauseClass, Diagnosis, LossKind, Place, ScaleSummary, Scaling,
 };
 use headwater_model::psg::VertexKind;
-use headwater_model::words::{self, frame, location};
+use headwater_model::words::{self, frame, frame_at, location};
 
 /// Accepted mark of the POP project: a run with a lower global (or parallel) efficiency has lost time, whether a cause
 /// was found or not.
@@ -254,14 +254,6 @@ fn small(account: &Account) -> Option<String> {
         "Too small to report one by one: {places}, together {}.{shared}{largest}",
         percent(together)
     ))
-}
-
-fn frame_at(p: &Place) -> String {
-    if p.kind.is_loop() || p.module.is_empty() {
-        frame(p)
-    } else {
-        format!("{} at {}", p.name, location(p))
-    }
 }
 
 /// The other parts of the loss, from one per cent on.

@@ -3,7 +3,7 @@
 //! `charge` prices causes between threads. `delay` prices waiting, `delay_cost` records it for all places, and
 //! `lateness` divides it over places. `outside` moves causes to the user's own code, `stall` sets aside what may be the
 //! machine, and `ranked` puts the others in order. `account` divides the whole loss, `small` sums what is too small for
-//! a cause, and `startup` examines the time before `MPI_Init`. `possible` says what no diagnosis may say.
+//! a cause, `within` finds the functions that hold much of that, and `startup` examines the time before `MPI_Init`. `possible` says what no diagnosis may say.
 
 pub mod account;
 pub mod charge;
@@ -16,3 +16,4 @@ pub mod ranked;
 pub mod small;
 pub mod stall;
 pub mod startup;
+pub mod within;

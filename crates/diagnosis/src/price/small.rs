@@ -9,11 +9,13 @@ use crate::measure::scale::Scale;
 use crate::measure::scales::Scales;
 use crate::measure::scaling;
 use crate::price::account::grows;
+use crate::price::within::{Loss, within};
 use headwater_dataflow::numbers::stats;
 use headwater_graph::{Pag, TopDown, VertexIx};
 use headwater_model::RankSet;
 use headwater_model::diagnosis::{SmallLoss, SmallLosses};
 use headwater_model::psg::VertexKind;
+use headwater_model::words::{frame_at, share};
 use rustc_hash::FxHashMap;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -257,7 +259,47 @@ fn shared(scales: &Scales, last: &Scale, all: &[Small], taken: &BTreeSet<VertexI
         out.push(format!("they are in {base}"));
     }
     out.extend(caller(pag, all, in_function.as_deref()));
+    out.extend(parts(pag, all));
     out
+}
+
+/// The functions that hold a good part of the losses each.
+fn parts(pag: &Pag, all: &[Small]) -> Option<String> {
+    let mut first: BTreeMap<(u32, u32), VertexIx> = BTreeMap::new();
+    let mut losses = Vec::new();
+    for (place, s) in all.iter().enumerate() {
+        let seconds = s.loss() / s.vertices.len().max(1) as f64;
+        for v in &s.vertices {
+            let functions = pag.top.ancestors(*v).filter_map(|a| {
+                let site = pag.top.get(a);
+                let is_one = site.kind == VertexKind::Function && site.function != u32::MAX;
+                is_one.then(|| {
+                    let function = (site.module, site.function);
+                    first.entry(function).or_insert(a);
+                    function
+                })
+            });
+            losses.push(Loss {
+                place,
+                seconds,
+                around: functions.collect(),
+            });
+        }
+    }
+    let mut said = Vec::new();
+    for of in within(losses) {
+        let place = frame_at(&pag.place(*first.get(&of.function)?));
+        let place = match of.is_rest {
+            true => format!("the rest of {place}"),
+            false => format!("{place} and what it calls"),
+        };
+        let of_these = match said.is_empty() {
+            true => " of what they lose is",
+            false => "",
+        };
+        said.push(format!("{}{of_these} in {place}", share(of.share, None)));
+    }
+    (!said.is_empty()).then(|| said.join(", "))
 }
 
 /// The innermost caller that contains most of the losses, if it is more than the program itself.
@@ -283,18 +325,8 @@ fn caller(pag: &Pag, all: &[Small], known: Option<&str>) -> Option<String> {
     let place = pag.place(at);
     let same_function = known == Some(place.function.as_str());
     let is_one = all.iter().any(|s| s.at == at);
-    (!outermost && !same_function && !is_one).then(|| {
-        let what = if place.kind.is_loop() {
-            headwater_model::words::frame(&place)
-        } else {
-            format!(
-                "{} at {}",
-                place.name,
-                headwater_model::words::location(&place)
-            )
-        };
-        format!("they are called from {what}")
-    })
+    (!outermost && !same_function && !is_one)
+        .then(|| format!("they are called from {}", frame_at(&place)))
 }
 
 /// The ranks that are late in most of the small losses, if they are few and the same.
