@@ -287,7 +287,7 @@ fn parts(pag: &Pag, all: &[Small]) -> Option<String> {
         }
     }
     let mut said = Vec::new();
-    for of in within(losses) {
+    for of in within(&losses) {
         let place = frame_at(&pag.place(*first.get(&of.function)?));
         let place = match of.is_rest {
             true => format!("the rest of {place}"),

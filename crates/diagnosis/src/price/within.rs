@@ -38,26 +38,24 @@ struct Function {
     places: BTreeSet<usize>,
     /// Functions around it, the most.
     depth: usize,
+    /// Its losses, by number.
+    losses: Vec<usize>,
 }
 
 /// The functions of losses, the innermost first. A function with one place, and one that holds all, says nothing.
-pub fn within<F: Ord + Copy>(mut losses: Vec<Loss<F>>) -> Vec<Within<F>> {
+pub fn within<F: Ord + Copy>(losses: &[Loss<F>]) -> Vec<Within<F>> {
     let sum: f64 = losses.iter().map(|loss| loss.seconds).sum();
     let mut functions: BTreeMap<F, Function> = BTreeMap::new();
-    for loss in &losses {
-        for (depth, function) in loss.around.iter().rev().enumerate() {
-            let of = functions.entry(*function).or_default();
+    for (number, loss) in losses.iter().enumerate() {
+        let mut seen = BTreeSet::new();
+        for (inside, function) in loss.around.iter().enumerate() {
             // Once for a function that calls itself: where it is innermost.
-            if !loss
-                .around
-                .iter()
-                .rev()
-                .skip(depth + 1)
-                .any(|f| f == function)
-            {
+            if seen.insert(*function) {
+                let of = functions.entry(*function).or_default();
                 of.seconds += loss.seconds;
                 of.places.insert(loss.place);
-                of.depth = of.depth.max(depth);
+                of.depth = of.depth.max(loss.around.len() - inside);
+                of.losses.push(number);
             }
         }
     }
@@ -69,16 +67,21 @@ pub fn within<F: Ord + Copy>(mut losses: Vec<Loss<F>>) -> Vec<Within<F>> {
         let by_loss = a.seconds.total_cmp(&b.seconds);
         by_loss.then(b.depth.cmp(&a.depth)).then(f.cmp(g))
     });
+    let mut left: Vec<f64> = losses.iter().map(|loss| loss.seconds).collect();
     let mut found = Vec::new();
     for (function, of) in functions {
-        let left = losses.iter().filter(|loss| loss.around.contains(&function));
-        let left: f64 = left.map(|loss| loss.seconds).sum();
-        if left >= PART * sum {
-            losses.retain(|loss| !loss.around.contains(&function));
+        let own = of.losses.iter().filter_map(|number| left.get(*number));
+        let own: f64 = own.sum();
+        if own >= PART * sum {
+            for number in of.losses {
+                if let Some(seconds) = left.get_mut(number) {
+                    *seconds = 0.0;
+                }
+            }
             found.push(Within {
                 function,
-                share: left / sum,
-                is_rest: left < (1.0 - PART) * of.seconds,
+                share: own / sum,
+                is_rest: own < (1.0 - PART) * of.seconds,
             });
         }
     }
@@ -105,7 +108,7 @@ mod tests {
 
     #[test]
     fn steps_with_many_small_functions_are_found() {
-        let found = within(losses(&[
+        let found = within(&losses(&[
             (30, 0.01, &["main", "iterate", "diagonalize"]),
             (40, 0.01, &["main", "iterate", "transform"]),
             (20, 0.005, &["main", "iterate"]),
@@ -119,7 +122,7 @@ mod tests {
 
     #[test]
     fn a_function_around_others_has_the_rest() {
-        let found = within(losses(&[
+        let found = within(&losses(&[
             (25, 0.01, &["main", "iterate", "transform", "clock"]),
             (25, 0.01, &["main", "iterate", "transform"]),
             (50, 0.01, &["main", "write"]),
@@ -134,7 +137,7 @@ mod tests {
     #[test]
     fn one_place_and_many_scattered_ones_are_no_step() {
         assert_eq!(
-            within(losses(&[
+            within(&losses(&[
                 (1, 0.5, &["main", "f"]),
                 (1, 0.5, &["main", "g"])
             ])),
@@ -146,7 +149,7 @@ mod tests {
             seconds: 0.01,
             around: vec![each[n].as_str(), "main"],
         };
-        assert_eq!(within((0..90).map(each).collect()), []);
+        assert_eq!(within(&(0..90).map(each).collect::<Vec<_>>()), []);
         // Several call paths of one place are one place.
         let again = |_| Loss {
             place: 0,
@@ -155,7 +158,7 @@ mod tests {
         };
         let mut few = losses(&[(60, 0.01, &["main"])]);
         few.extend((0..4).map(again));
-        assert_eq!(within(few).len(), 1);
-        assert_eq!(within::<u32>(Vec::new()), []);
+        assert_eq!(within(&few).len(), 1);
+        assert_eq!(within::<u32>(&[]), []);
     }
 }
