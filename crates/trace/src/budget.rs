@@ -56,11 +56,15 @@ impl Drop for Borrowed<'_> {
     }
 }
 
-/// What an allocator takes beside each piece of memory, bytes: its own notes, and what it rounds up by.
+/// What an allocator takes beside each piece of memory, bytes, on average: its own notes, and what it rounds up by.
 pub const CHUNK: usize = 16;
 
 /// Vectors of more bytes grow by an eighth.
 const LARGE: usize = 4096;
+
+/// A vector may be in two places while it grows. What is beyond this counts as memory; less is in what a process may take
+/// beside its budget.
+const MOVED: usize = 512 << 10;
 
 /// What a vector of so many bytes grows by.
 fn growth(bytes: usize) -> usize {
@@ -76,12 +80,12 @@ pub fn make_room<T>(vec: &mut Vec<T>, more: usize) {
     }
 }
 
-/// Bytes that a vector takes, with what a large one grows by next.
+/// Bytes that a vector takes, with what a large one needs to grow next.
 pub fn bytes_of<T>(vec: &Vec<T>) -> usize {
     match vec.capacity() * size_of::<T>() {
         0 => 0,
         bytes if bytes < LARGE => bytes + CHUNK,
-        bytes => bytes + CHUNK + growth(bytes),
+        bytes => bytes + CHUNK + growth(bytes) + bytes.saturating_sub(MOVED),
     }
 }
 

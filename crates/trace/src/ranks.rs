@@ -4,6 +4,7 @@
 
 mod common;
 
+use crate::budget::CHUNK;
 use common::Common;
 use std::hash::{Hash, Hasher};
 
@@ -129,6 +130,9 @@ fn within(dims: &[(u32, u32)], left: u32) -> bool {
 }
 
 impl Ranks {
+    /// Bytes of memory of the block of a single rank.
+    pub(crate) const OF_ONE: usize = size_of::<Block>() + CHUNK;
+
     /// One rank.
     pub fn one(rank: u32) -> Self {
         Self {

@@ -2,7 +2,7 @@
 
 mod finish;
 
-use crate::budget::{Budget, bytes_of, make_room, map_bytes, map_needed, needed};
+use crate::budget::{Budget, CHUNK, bytes_of, make_room, map_bytes, map_needed, needed};
 use crate::compress::Stream;
 use crate::identity::{hash, list_identity, signature_identity, text_identity};
 use crate::likeness::{Slack, without_recursion};
@@ -177,7 +177,7 @@ impl Recorder {
         let entry = map_needed(map.len(), map.capacity(), size_of::<(u64, u32)>());
         let own = match like {
             Some(_) => 0,
-            None => function.len() + size_of_val(kinds) + size_of_val(&*frames),
+            None => function.len() + size_of_val(kinds) + size_of_val(&*frames) + 3 * CHUNK,
         };
         if !self.has_room(entry + own + needed(&self.signatures, 1)) {
             // Its events are only counted.

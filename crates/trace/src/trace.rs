@@ -70,7 +70,7 @@ pub struct Event {
     /// Its values in the order of [`Signature::kinds`], for each time that it ran.
     pub values: Vec<Elastic>,
     /// Its times, by the identity of the signature of the event before it; [`BEGIN`] is the beginning.
-    /// There is mostly one, and nodes of the tree have room for eleven: boxes keep them small.
+    /// There is mostly one, but a `BTreeMap` allocates room for eleven values at once. Boxes keep that small.
     pub times: BTreeMap<u64, Box<Times>>,
 }
 

@@ -2,7 +2,7 @@
 use headwater_trace::compress::{BEGIN, Kind, Node, Stream};
 use headwater_trace::likeness::Slack;
 use headwater_trace::recorder::Recorder;
-use headwater_trace::times::{Delta, Times};
+use headwater_trace::times::{Delta, TICK, Times};
 use headwater_trace::trace::{Frame, Kind as Meaning, Trace};
 use headwater_trace::vector::Vector;
 use proptest::prelude::*;
@@ -137,7 +137,7 @@ proptest! {
     }
 
     #[test]
-    fn an_expanded_stream_is_the_stream(program in prop::collection::vec(piece(), 1..6), steps in 1..30_u64, again in 1..6_usize) {
+    fn an_expanded_stream_is_the_stream(program in prop::collection::vec(piece(), 1..6), steps in 1..30_u64, again in 1..6_usize, tick in prop_oneof![Just(1), Just(TICK)]) {
         let mut events = vec![];
         for i in 0..steps { execute(&program, i, &mut events); }
         events.truncate(20_000);
@@ -148,7 +148,7 @@ proptest! {
         let mut before = BEGIN;
         for (i, (s, p)) in events.iter().enumerate() {
             let i = i as u64;
-            let delta = Delta { wall: i * i % 977, cpu: i % 13, call: i };
+            let delta = Delta { wall: i * i % 977 * tick, cpu: i % 13 * tick, call: i * tick };
             stream.push(*s, *p as u32, delta);
             times.entry((before, *s)).or_default().add(delta);
             before = *s;

@@ -1,14 +1,14 @@
 //! The times of an event while it is being recorded.
 //!
-//! Where a program's calls hardly repeat, most events of a compressed row ran a few times. Three histograms would then take
-//! most of the memory of the trace. So times are kept as they came while they are few. The histograms that they become are
-//! the same, whenever they become them.
+//! Where a program's calls hardly repeat, most events of a compressed row ran a few times. Three histograms would take
+//! most of the memory of the trace, so the times of such events are kept as they came. The histograms that they become
+//! are the same, whenever they become them.
 
-use crate::budget::{CHUNK, bytes_of, make_room};
+use crate::budget::{CHUNK, bytes_of};
 use crate::times::{Delta, TICK, Times};
 use std::slice::ChunksExact;
 
-/// So many times are kept as they came. A histogram takes twice the memory of these.
+/// So many times are kept as they came. The three histograms take almost twice as much memory as these.
 const MOST: usize = 16;
 
 /// The times of an event behind another one.
@@ -62,11 +62,20 @@ impl Durations {
         self.many.is_none() && self.few.len() + more <= MOST
     }
 
+    /// Makes room for so many more, which [`Self::has_room`] allows.
+    fn make_room(&mut self, more: usize) {
+        let (length, room) = (self.few.len(), self.few.capacity());
+        if room - length < more {
+            let grow = room.max(more).min(MOST - length);
+            self.few.reserve_exact(grow);
+        }
+    }
+
     /// Counts an event.
     pub fn add(&mut self, delta: Delta) {
-        match Short::of(delta).filter(|_| self.has_room(1)) {
+        match self.has_room(1).then(|| Short::of(delta)).flatten() {
             Some(short) => {
-                make_room(&mut self.few, 1);
+                self.make_room(1);
                 self.few.push(short);
             }
             None => self.counted().add(delta),
@@ -77,7 +86,7 @@ impl Durations {
     pub fn add_all(&mut self, iterations: ChunksExact<Delta>, at: usize) {
         match self.has_room(iterations.len()) {
             true => {
-                make_room(&mut self.few, iterations.len());
+                self.make_room(iterations.len());
                 let all = iterations.filter_map(|deltas| deltas.get(at));
                 all.for_each(|delta| self.add(*delta));
             }
@@ -85,11 +94,12 @@ impl Durations {
         }
     }
 
-    /// Counts all that another one has.
+    /// Counts all that another one has. Both may be smaller than the histograms that they become; the difference is less
+    /// than what the node of the other one takes, which is dropped then.
     pub fn merge(&mut self, other: &Self) {
         match other.many.is_none() && self.has_room(other.few.len()) {
             true => {
-                make_room(&mut self.few, other.few.len());
+                self.make_room(other.few.len());
                 self.few.extend_from_slice(&other.few);
             }
             false => other.add_to(self.counted()),
@@ -130,31 +140,64 @@ mod tests {
         times
     }
 
-    /// Some are no ticks, and some too many.
-    fn delta() -> impl Strategy<Value = Delta> {
-        let one = || prop_oneof![8 => (0..90_u64).prop_map(|n| n * TICK), 1 => 0..900_u64, 1 => 1_u64 << 37..1 << 39];
+    fn ticks() -> impl Strategy<Value = u64> {
+        (0..90_u64).prop_map(|n| n * TICK)
+    }
+
+    fn delta(one: fn() -> BoxedStrategy<u64>) -> impl Strategy<Value = Delta> {
         (one(), one(), one()).prop_map(|(wall, cpu, call)| Delta { wall, cpu, call })
+    }
+
+    /// All can be kept as they come; or some are no ticks, and some too long.
+    fn rows() -> impl Strategy<Value = Vec<Vec<Delta>>> {
+        let mixed =
+            || prop_oneof![20 => ticks(), 1 => 0..900_u64, 1 => 1_u64 << 37..1 << 39].boxed();
+        let rows = |one| prop::collection::vec(prop::collection::vec(delta(one), 0..40), 1..8);
+        prop_oneof![rows(|| ticks().boxed()), rows(mixed)]
     }
 
     proptest! {
         #[test]
-        fn they_are_the_histograms_of_all_times(
-            rows in prop::collection::vec(prop::collection::vec(delta(), 0..12), 1..8),
-            length in 1_usize..4,
-        ) {
+        fn they_are_the_histograms_of_all_times(rows in rows(), length in 1_usize..4, merged in 1_usize..4) {
             let mut all = Durations::default();
+            let mut later = Durations::default();
             let mut plain = Times::default();
             for (n, row) in rows.iter().enumerate() {
-                let mut later = Durations::default();
-                match n % 2 {
-                    0 => row.iter().for_each(|delta| later.add(*delta)),
-                    _ => (0..length).for_each(|at| later.add_all(row.chunks_exact(length), at)),
-                }
-                let whole = if n % 2 == 0 { row.len() } else { row.len() / length * length };
+                let whole = match n % 2 {
+                    0 => {
+                        row.iter().for_each(|delta| later.add(*delta));
+                        row.len()
+                    }
+                    _ => {
+                        (0..length).for_each(|at| later.add_all(row.chunks_exact(length), at));
+                        row.len() / length * length
+                    }
+                };
                 row.iter().take(whole).for_each(|delta| plain.add(*delta));
-                all.merge(&later);
+                prop_assert!(later.few.capacity() <= MOST);
+                if n % merged == 0 {
+                    all.merge(&std::mem::take(&mut later));
+                    prop_assert!(all.few.capacity() <= MOST);
+                }
             }
+            all.merge(&later);
             prop_assert_eq!(counted(&all), plain);
+        }
+    }
+
+    #[test]
+    fn few_times_take_no_more_room_than_they_may() {
+        for parts in [&[15, 1][..], &[5, 5, 1], &[7, 9], &[1, 15], &[9, 6]] {
+            let mut all = Durations::default();
+            for part in parts {
+                let mut one = Durations::default();
+                (0..*part).for_each(|_| one.add(Delta::default()));
+                all.merge(&one);
+            }
+            assert!(
+                all.few.capacity() <= MOST && all.many.is_none(),
+                "{parts:?}"
+            );
         }
     }
 

@@ -1,8 +1,9 @@
 //! What was recorded, as the trace of one rank.
 
 use super::Recorder;
+use crate::budget::CHUNK;
 use crate::compress::{self, Stream};
-use crate::elastic::Elastic;
+use crate::elastic::{Elastic, Part};
 use crate::lossy::LOST;
 use crate::ranks::Ranks;
 use crate::times::Times;
@@ -10,8 +11,17 @@ use crate::trace::{BEGIN, Body, Communicator, Event, Loss, Node, Trace};
 use crate::vector::Vector;
 use std::collections::BTreeMap;
 
-/// Writing what was recorded so far takes so many times the memory that it takes.
-const COPIES: usize = 8;
+/// Writing a copy takes so many times the memory of its nodes, in halves, and of all else: each frame of a call path is
+/// in several tables while a file is written. Both were measured over the programs of `tests/memory.rs`.
+const HALVES_OF_NODES: usize = 5;
+const OF_OTHERS: usize = 9;
+
+/// What the histograms of an event take: the only node of their map, and mostly one box.
+const MAP_NODE: usize = 11 * size_of::<(u64, Box<Times>)>() + size_of::<[usize; 2]>() + CHUNK;
+const HISTOGRAMS: usize = size_of::<Times>() + CHUNK;
+
+/// What values of one rank take beside their terms: the part, and its block of ranks, with an allocation each.
+const PART: usize = size_of::<Part>() + Ranks::OF_ONE + CHUNK;
 
 impl Recorder {
     /// Adds what was recorded to the trace of `rank`, as the stream of `thread`.
@@ -41,8 +51,7 @@ impl Recorder {
         write: impl FnOnce(Trace),
     ) -> bool {
         self.stream.settle();
-        let bytes = (self.memory() - self.for_stream + self.stream.memory()).saturating_mul(COPIES);
-        let borrowed = self.budget.borrow(bytes);
+        let borrowed = self.budget.borrow(self.copy_bytes());
         if borrowed.is_none() && !anyway {
             return false;
         }
@@ -64,6 +73,30 @@ impl Recorder {
             .extend(signatures.map(|known| (known.identity, known.signature.clone())));
         write(trace);
         true
+    }
+
+    /// Bytes that a copy takes until it is written.
+    fn copy_bytes(&self) -> usize {
+        let nodes = self.stream.nodes().map(|node| self.node_bytes(&node));
+        let others = (self.memory() - self.for_stream).saturating_mul(OF_OTHERS);
+        others.saturating_add(nodes.sum::<usize>().saturating_mul(HALVES_OF_NODES) / 2)
+    }
+
+    fn node_bytes(&self, node: &compress::Node) -> usize {
+        let own = size_of::<Node>() + PART + node.trips.memory();
+        own + match &node.kind {
+            compress::Kind::Loop(row) => {
+                CHUNK + row.iter().map(|node| self.node_bytes(node)).sum::<usize>()
+            }
+            compress::Kind::Event(event) => {
+                let known = self.signatures.get(event.signature as usize);
+                let columns = known.map_or(0, |known| known.signature.kinds.len());
+                // The values have at most as many terms as the numbers of their rows.
+                let column = size_of::<Elastic>() + PART + event.parameters.memory();
+                let times = MAP_NODE + event.times.len() * HISTOGRAMS;
+                size_of::<Event>() + 2 * CHUNK + columns * column + times
+            }
+        }
     }
 
     fn add_histograms(&self, trace: &mut Trace, rank: u32) {
