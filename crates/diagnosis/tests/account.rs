@@ -1,5 +1,7 @@
 //! The account of the whole loss, and what is said of losses that have no single place.
 
+#[path = "account/steps.rs"]
+mod steps;
 mod support;
 
 use headwater_diagnosis::Options;

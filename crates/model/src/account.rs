@@ -77,6 +77,19 @@ pub struct SmallLoss {
     pub seconds: f64,
 }
 
+/// A step of the program that holds a good part of the losses that are each too small: a function with all that it
+/// calls.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct SmallStep {
+    /// The function.
+    pub place: Place,
+    /// The share of the small losses that is in it, without what the steps before it in the list hold.
+    pub share: f64,
+    /// Names of the steps before it in the list that hold a part of what is in it.
+    pub without: Vec<String>,
+}
+
 /// Places that each lose too little to be a cause.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -87,6 +100,9 @@ pub struct SmallLosses {
     pub largest: Vec<SmallLoss>,
     /// What they share, in words: fragments such as `all are in app.c`.
     pub shared: Vec<String>,
+    /// Steps of the program that hold a fifth of them or more, the smallest first.
+    #[serde(default)]
+    pub steps: Vec<SmallStep>,
 }
 
 /// Where the loss of the largest scale goes.

@@ -3,7 +3,7 @@
 //! This is the model that every report is made from; `--json` is its serialisation.
 
 pub use crate::account::{
-    Account, Against, LossKind, LossPart, Reading, Repeated, SmallLoss, SmallLosses,
+    Account, Against, LossKind, LossPart, Reading, Repeated, SmallLoss, SmallLosses, SmallStep,
 };
 use crate::dependence::Link;
 use crate::psg::VertexKind;

@@ -2,7 +2,7 @@
 //!
 //! A figure that is not known is a dash, never zero.
 
-use crate::diagnosis::Place;
+use crate::diagnosis::{Place, SmallStep};
 use crate::rank::RankSet;
 
 /// Shown for a figure that is not known.
@@ -243,12 +243,33 @@ pub fn frame(p: &Place) -> String {
     }
 }
 
-/// As [`frame`], with the location of what is no loop.
+/// As [`frame`], with the location also of a function that was found in a module.
 pub fn frame_at(p: &Place) -> String {
     if p.kind.is_loop() || p.module.is_empty() {
         frame(p)
     } else {
         format!("{} at {}", p.name, location(p))
+    }
+}
+
+/// The sentence about the steps of the program that hold a good part of many small losses; empty if there are none.
+pub fn steps(steps: &[SmallStep]) -> String {
+    let said = steps.iter().enumerate().map(|(n, step)| {
+        let are = if n == 0 { " are" } else { "" };
+        let without = match step.without.as_slice() {
+            [] => String::new(),
+            names => format!(", without those in {}", names.join(" and ")),
+        };
+        let place = frame_at(&step.place);
+        format!(
+            "{}{are} in {place} and its callees{without}",
+            share(step.share, None)
+        )
+    });
+    let said: Vec<String> = said.collect();
+    match said.is_empty() {
+        true => String::new(),
+        false => format!("Of all these losses, {}.", said.join("; ")),
     }
 }
 

@@ -216,6 +216,10 @@ fn small(account: &Account) -> Option<String> {
     let most = small.largest.first().map_or(0.0, |l| l.seconds);
     let most_share = most / account.of_seconds.max(1e-12);
     let most = words::share(most_share, None);
+    let steps = match words::steps(&small.steps) {
+        said if said.is_empty() => said,
+        said => format!(" {said}"),
+    };
     if let Some(largest) = small.largest.first().filter(|_| most_share >= MATTERS) {
         let rest = match small.places {
             1 => String::new(),
@@ -233,7 +237,7 @@ fn small(account: &Account) -> Option<String> {
             }
         };
         return Some(format!(
-            "Not certain enough for a cause: {} may lose {most}.{rest} Recordings at more scales, or several of each (--repeat 3), make it more certain.",
+            "Not certain enough for a cause: {} may lose {most}.{rest}{steps} Recordings at more scales, or several of each (--repeat 3), make it more certain.",
             frame_at(&largest.place),
         ));
     }
@@ -251,7 +255,7 @@ fn small(account: &Account) -> Option<String> {
         format!(" The largest is {}.", frame_at(&l.place))
     });
     Some(format!(
-        "Too small to report one by one: {places}, together {}.{shared}{largest}",
+        "Too small to report one by one: {places}, together {}.{shared}{largest}{steps}",
         percent(together)
     ))
 }
@@ -312,7 +316,7 @@ mod tests {
                         seconds: *share,
                     })
                     .collect(),
-                shared: Vec::new(),
+                ..SmallLosses::default()
             }),
             ..Account::default()
         };

@@ -3,7 +3,8 @@
 //! `charge` prices causes between threads. `delay` prices waiting, `delay_cost` records it for all places, and
 //! `lateness` divides it over places. `outside` moves causes to the user's own code, `stall` sets aside what may be the
 //! machine, and `ranked` puts the others in order. `account` divides the whole loss, `small` sums what is too small for
-//! a cause, `within` finds the functions that hold much of that, and `startup` examines the time before `MPI_Init`. `possible` says what no diagnosis may say.
+//! a cause, and `within` finds the steps of the program that hold much of that. `startup` examines the time before
+//! `MPI_Init`. `possible` says what no diagnosis may say.
 
 pub mod account;
 pub mod charge;

@@ -9,21 +9,18 @@ use crate::measure::scale::Scale;
 use crate::measure::scales::Scales;
 use crate::measure::scaling;
 use crate::price::account::grows;
-use crate::price::within::{Loss, within};
+use crate::price::within::{ALL, Loss, Within, within};
 use headwater_dataflow::numbers::stats;
 use headwater_graph::{Pag, TopDown, VertexIx};
 use headwater_model::RankSet;
-use headwater_model::diagnosis::{SmallLoss, SmallLosses};
+use headwater_model::diagnosis::{SmallLoss, SmallLosses, SmallStep};
 use headwater_model::psg::VertexKind;
-use headwater_model::words::{frame_at, share};
+use headwater_model::words::frame_at;
 use rustc_hash::FxHashMap;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A place must lose this share of the run time to count among small losses.
 pub const PLACE: f64 = 0.0002;
-
-/// This share of small losses counts as all of them.
-const ALL: f64 = 0.8;
 
 /// The counted places have together this share of small losses: the others are noise.
 const MOST: f64 = 0.95;
@@ -148,7 +145,8 @@ impl Contributions {
             small.uneven += of.uneven;
             small.before += of.before;
             small.now += of.now;
-            small.vertices.push(*v);
+            let own = of.growth.max(0.0) + of.uneven.max(0.0);
+            small.vertices.push((*v, own));
         }
         let mut all: Vec<Small> = by_place.into_values().collect();
         let positive = |get: fn(&Small) -> f64| all.iter().map(get).sum::<f64>().max(0.0);
@@ -177,6 +175,7 @@ impl Contributions {
             places: all.len() as u32,
             largest: largest.collect(),
             shared: shared(scales, last, &all, &taken),
+            steps: steps(pag, &all),
         };
         (Some(losses), uneven, growth)
     }
@@ -205,7 +204,8 @@ struct Small {
     uneven: f64,
     before: f64,
     now: f64,
-    vertices: Vec<VertexIx>,
+    /// Its call paths, and what each loses by itself, seconds.
+    vertices: Vec<(VertexIx, f64)>,
 }
 
 impl Small {
@@ -222,6 +222,19 @@ impl Small {
 
     fn loss(&self) -> f64 {
         self.growth.max(0.0) + self.uneven.max(0.0)
+    }
+
+    /// The loss, divided over the call paths by what each loses by itself.
+    fn by_path(&self) -> impl Iterator<Item = (VertexIx, f64)> {
+        let sum: f64 = self.vertices.iter().map(|(_, own)| own).sum();
+        let equal = self.loss() / self.vertices.len().max(1) as f64;
+        let seconds = move |own: f64| match sum > 0.0 {
+            true => self.loss() * own / sum,
+            false => equal,
+        };
+        self.vertices
+            .iter()
+            .map(move |(v, own)| (*v, seconds(*own)))
     }
 }
 
@@ -259,18 +272,16 @@ fn shared(scales: &Scales, last: &Scale, all: &[Small], taken: &BTreeSet<VertexI
         out.push(format!("they are in {base}"));
     }
     out.extend(caller(pag, all, in_function.as_deref()));
-    out.extend(parts(pag, all));
     out
 }
 
-/// The functions that hold a good part of the losses each.
-fn parts(pag: &Pag, all: &[Small]) -> Option<String> {
+/// The steps of the program that hold a good part of the losses each.
+fn steps(pag: &Pag, all: &[Small]) -> Vec<SmallStep> {
     let mut first: BTreeMap<(u32, u32), VertexIx> = BTreeMap::new();
     let mut losses = Vec::new();
     for (place, s) in all.iter().enumerate() {
-        let seconds = s.loss() / s.vertices.len().max(1) as f64;
-        for v in &s.vertices {
-            let functions = pag.top.ancestors(*v).filter_map(|a| {
+        for (v, seconds) in s.by_path() {
+            let functions = pag.top.ancestors(v).filter_map(|a| {
                 let site = pag.top.get(a);
                 let is_one = site.kind == VertexKind::Function && site.function != u32::MAX;
                 is_one.then(|| {
@@ -286,20 +297,16 @@ fn parts(pag: &Pag, all: &[Small]) -> Option<String> {
             });
         }
     }
-    let mut said = Vec::new();
-    for of in within(&losses) {
-        let place = frame_at(&pag.place(*first.get(&of.function)?));
-        let place = match of.is_rest {
-            true => format!("the rest of {place}"),
-            false => format!("{place} and what it calls"),
-        };
-        let of_these = match said.is_empty() {
-            true => " of what they lose is",
-            false => "",
-        };
-        said.push(format!("{}{of_these} in {place}", share(of.share, None)));
-    }
-    (!said.is_empty()).then(|| said.join(", "))
+    let place = |function: &(u32, u32)| first.get(function).map(|v| pag.place(*v));
+    let step = |of: Within<(u32, u32)>| {
+        let names = of.without.iter().filter_map(place);
+        Some(SmallStep {
+            place: place(&of.function)?,
+            share: of.share,
+            without: names.map(|place| place.name).collect(),
+        })
+    };
+    within(&losses).into_iter().filter_map(step).collect()
 }
 
 /// The innermost caller that contains most of the losses, if it is more than the program itself.
@@ -307,12 +314,11 @@ fn caller(pag: &Pag, all: &[Small], known: Option<&str>) -> Option<String> {
     let mut inside: FxHashMap<VertexIx, f64> = FxHashMap::default();
     let mut sum = 0.0;
     for s in all {
-        let each = s.loss() / s.vertices.len().max(1) as f64;
-        for v in &s.vertices {
-            sum += each;
+        for (v, seconds) in s.by_path() {
+            sum += seconds;
             pag.top
-                .ancestors(*v)
-                .for_each(|a| *inside.entry(a).or_default() += each);
+                .ancestors(v)
+                .for_each(|a| *inside.entry(a).or_default() += seconds);
         }
     }
     let mut at = TopDown::ROOT;

@@ -170,6 +170,11 @@ fn account(cause: &Cause, ranks: u32) -> Account {
                 seconds: 0.02,
             }],
             shared: vec!["they are in app.c".into()],
+            steps: vec![SmallStep {
+                place: cause.place.clone(),
+                share: 0.35,
+                without: Vec::new(),
+            }],
         }),
     }
 }

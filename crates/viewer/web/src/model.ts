@@ -710,7 +710,8 @@ export interface Account {
     seconds: number;
     share: Share;
   }[];
-  small: { places: number; largest: { place: Place; seconds: number }[]; shared: string[] } | null;
+  small: { places: number; largest: { place: Place; seconds: number }[]; shared: string[];
+    steps: { place: Place; share: number; without: string[] }[] } | null;
 }
 export interface Marked {
   place: Place;

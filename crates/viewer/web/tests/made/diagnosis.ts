@@ -123,7 +123,7 @@ export function madeDiagnosis(names: Names): Diagnosis {
         { kind: "serialisation", seconds: 0.00614, share: 0.0117 },
         { kind: "unknown", seconds: 0.00486, share: 0.0093 },
       ],
-      small: { places: 3, largest: [{ place: place(names, "function", names.relax, names.relax, 17, 21), seconds: 0.0047 }], shared: ["all are in one file"] },
+      small: { places: 3, largest: [{ place: place(names, "function", names.relax, names.relax, 17, 21), seconds: 0.0047 }], shared: ["all are in one file"], steps: [{ place: place(names, "function", names.relax, names.relax, 17, 21), share: 0.4, without: [] }] },
     },
     other_reading: { scaling: "weak", headline: ["If the problem grows with the ranks, the program scales."], causes: [] },
     non_scalable: [
