@@ -3,15 +3,15 @@
 
 use crate::LaunchError;
 use crate::preload::collector_path;
-use crate::program::{self, holds};
-use crate::sanitizer::THREAD_SANITIZER;
+use crate::program;
+use crate::sanitizer::holds_thread_sanitizer;
 use object::read::archive::ArchiveFile;
 use std::path::{Path, PathBuf};
 
 const NAME: &str = "libheadwater_collector.a";
 
 /// Set for a program that has the collector linked in when it is to record. The collector asks for a variable of this
-/// name, so these letters are in such a program and in no other.
+/// name as C writes it, so these letters with a 0 behind them are in such a program. In `headwater` itself they have none.
 pub(crate) const ASKED: &str = "HEADWATER_RECORD_LINKED";
 
 /// The prefix of the archive's function that replaces one of the libc's, as the linker's option `--wrap` requires it.
@@ -67,13 +67,15 @@ fn wrapped(bytes: &[u8]) -> Option<Vec<String>> {
 
 /// Whether a program has the collector in it.
 pub(crate) fn has_collector(program: &[u8]) -> bool {
-    holds(program, ASKED)
+    let mut letters = ASKED.as_bytes().to_vec();
+    letters.push(0);
+    memchr::memmem::find(program, &letters).is_some()
 }
 
 /// Whether the collector need not, or must not, be loaded into a program: the program has the collector linked in, or
 /// was built with ThreadSanitizer.
 pub(crate) fn goes_without(path: &Path) -> bool {
     program::read(path).is_ok_and(|bytes| {
-        bytes.starts_with(b"\x7fELF") && (has_collector(&bytes) || holds(&bytes, THREAD_SANITIZER))
+        bytes.starts_with(b"\x7fELF") && (has_collector(&bytes) || holds_thread_sanitizer(&bytes))
     })
 }

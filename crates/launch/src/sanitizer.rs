@@ -5,20 +5,30 @@
 //! too, and reports faults that the program does not have. So a program with ThreadSanitizer is not recorded.
 
 use crate::program::{self, holds};
+use object::{Object, ObjectSymbol};
 use std::ffi::OsString;
 use std::path::Path;
 
-/// The name of ThreadSanitizer's own start function: it is in every program that was built with ThreadSanitizer.
-pub(crate) const THREAD_SANITIZER: &str = "__tsan_init";
+/// ThreadSanitizer's own start function, which every program that was built with ThreadSanitizer calls.
+const THREAD_SANITIZER: &str = "__tsan_init";
 
 /// Whether a program was built with ThreadSanitizer.
 pub(crate) fn has_thread_sanitizer(path: &Path) -> bool {
     program::read(path).is_ok_and(|bytes| holds_thread_sanitizer(&bytes))
 }
 
-/// The same for the bytes of a program.
+/// The same for the bytes of a program. A program that only has the name in a text, as a debugger may, is another matter;
+/// so the tables of symbols are read.
 pub(crate) fn holds_thread_sanitizer(bytes: &[u8]) -> bool {
-    bytes.starts_with(b"\x7fELF") && holds(bytes, THREAD_SANITIZER)
+    // Most programs are known at once.
+    if !holds(bytes, THREAD_SANITIZER) {
+        return false;
+    }
+    let Ok(file) = object::File::parse(bytes) else {
+        return false;
+    };
+    let mut all = file.symbols().chain(file.dynamic_symbols());
+    all.any(|symbol| symbol.name() == Ok(THREAD_SANITIZER))
 }
 
 /// The variable that AddressSanitizer reads, and its value: what the user has set, and that other libraries may come
@@ -38,17 +48,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_programs_are_looked_into() {
-        let dir = tempfile::tempdir().expect("a temporary directory");
-        let file = dir.path().join("file");
-        for (bytes, wanted) in [
-            (&b"\x7fELF .. __tsan_init .."[..], true),
-            (b"\x7fELF .. __asan_init ..", false),
-            (b"#!/bin/sh\n# __tsan_init", false),
-        ] {
-            std::fs::write(&file, bytes).expect("writes");
-            assert_eq!(has_thread_sanitizer(&file), wanted);
-        }
-        assert!(!has_thread_sanitizer(&dir.path().join("none")));
+    fn a_name_in_a_text_is_no_sanitizer() {
+        let own = std::env::current_exe().expect("a path");
+        let bytes = program::read(&own).expect("reads");
+        assert!(holds(&bytes, THREAD_SANITIZER), "this test has the name");
+        assert!(!has_thread_sanitizer(&own));
+        assert!(!holds_thread_sanitizer(b"#!/bin/sh\n# __tsan_init"));
+        assert!(!has_thread_sanitizer(Path::new("/none")));
     }
 }

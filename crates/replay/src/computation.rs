@@ -3,7 +3,8 @@
 //! The histograms of a trace are over all ranks. How much CPU time each rank takes at each place is in [`Trace::work`], so a
 //! rank that computes longer than others does so in its replay.
 
-use headwater_trace::times::{BUCKETS, Histogram, Times};
+use crate::strata::{Strata, mix};
+use headwater_trace::times::Times;
 use headwater_trace::trace::Trace;
 use headwater_trace::work::Place;
 use rustc_hash::FxHashMap;
@@ -24,11 +25,43 @@ pub enum Compute {
 /// How long the computation before an event takes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Pace {
-    /// As long as it took on average, so the sum is exact.
+    /// Drawn from the histogram, the same each time; the sum is that of the rank.
     #[default]
+    Drawn,
+    /// As long as it took on average.
     Mean,
-    /// Drawn from the histogram, the same each time.
-    Sampled,
+}
+
+/// Where times come from: the event of the trace, by its address, and the signature of the event before it.
+pub type Source = (usize, u64);
+
+/// How often a rank ran the events of a thread.
+#[derive(Clone, Debug, Default)]
+pub struct Executions(FxHashMap<Source, Ran>);
+
+#[derive(Clone, Copy, Debug)]
+struct Ran {
+    times: u64,
+    /// How many others ran before it did.
+    number: u64,
+}
+
+impl Executions {
+    /// An event runs.
+    pub fn add(&mut self, source: Source) {
+        let number = self.0.len() as u64;
+        let ran = self.0.entry(source).or_insert(Ran { times: 0, number });
+        ran.times += 1;
+    }
+
+    /// The durations of each, to be drawn. The order is that of the seed.
+    fn strata(&self, seed: u64) -> FxHashMap<Source, Strata> {
+        let one = |(source, ran): (&Source, &Ran)| {
+            let seed = mix(seed ^ mix(ran.number));
+            (*source, Strata::new(ran.times, seed))
+        };
+        self.0.iter().map(one).collect()
+    }
 }
 
 /// CPU time of one rank by place, as the means of all ranks say: signature of the call, and of the one before it.
@@ -77,85 +110,30 @@ impl OwnWork {
 }
 
 /// Draws durations.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Draw {
-    pace: Pace,
-    state: u64,
+    /// What is left to draw. Of what is not here, each duration is the mean.
+    strata: FxHashMap<Source, Strata>,
 }
 
 impl Draw {
-    /// For one thread of a rank.
-    pub fn new(pace: Pace, rank: u32, thread: u32) -> Self {
-        Self {
-            pace,
-            state: 0x9e37_79b9_7f4a_7c15 ^ u64::from(rank) << 17 ^ u64::from(thread) << 49,
-        }
-    }
-
-    /// A duration of a histogram, nanoseconds.
-    pub fn of(&mut self, times: &Histogram) -> f64 {
-        match self.pace {
-            Pace::Mean => times.mean(),
-            Pace::Sampled => self.sample(times),
-        }
-    }
-
-    /// A value of a bucket, which is drawn first. Values within buckets are not known but by their mean, which is exact.
-    fn sample(&mut self, times: &Histogram) -> f64 {
-        let all = || (0..).zip(times.buckets).filter(|(_, n)| *n > 0);
-        let count: u64 = all().map(|(_, n)| u64::from(n)).sum();
-        if count == 0 {
-            return 0.0;
-        }
-        let mut which = self.next() % count;
-        let (mut low, mut high) = (0.0, 0.0);
-        for (b, n) in all() {
-            (low, high) = bounds(times, b);
-            match which.checked_sub(u64::from(n)) {
-                Some(left) => which = left,
-                None => break,
-            }
-        }
-        let (mut least, mut most) = (0.0, 0.0);
-        for (b, n) in all() {
-            let share = f64::from(n) / count as f64;
-            let (low, high) = bounds(times, b);
-            (least, most) = (least + share * low, most + share * high);
-        }
-        // In the middle of the buckets on average; from there, all are moved by the same share toward one of their bounds.
-        let missing = times.mean() - (least + most) / 2.0;
-        let half = (most - least) / 2.0;
-        let moved = if half > 0.0 {
-            (missing / half).clamp(-1.0, 1.0)
-        } else {
-            0.0
+    /// For a thread of a rank, which runs its events so often.
+    pub fn new(pace: Pace, (rank, thread): (u32, u32), executions: &Executions) -> Self {
+        let seed = u64::from(rank) << 32 | u64::from(thread);
+        let strata = match pace {
+            Pace::Drawn => executions.strata(seed),
+            Pace::Mean => FxHashMap::default(),
         };
-        let share = (self.next() >> 11) as f64 / (1u64 << 53) as f64;
-        let value = low + share * (high - low);
-        value + moved.abs() * (if moved > 0.0 { high } else { low } - value)
+        Self { strata }
     }
 
-    /// SplitMix64.
-    fn next(&mut self) -> u64 {
-        self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.state;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
+    /// How long the computation before an event takes, nanoseconds.
+    pub fn of(&mut self, source: Source, times: &Times) -> f64 {
+        match self.strata.get_mut(&source) {
+            Some(strata) => strata.draw(&times.wall),
+            None => times.wall.mean(),
+        }
     }
-}
-
-/// The least and the most that a value of a bucket can be. Bucket `b` has the values from `4^(b - 1)` to below `4^b`, the
-/// first one 0 alone, and the last one all longer ones.
-fn bounds(times: &Histogram, bucket: i32) -> (f64, f64) {
-    let (least, most) = (times.min as f64, times.max as f64);
-    let (low, high) = match bucket {
-        0 => (0.0, 0.0),
-        b if b + 1 == BUCKETS as i32 => (4f64.powi(b - 1), most),
-        b => (4f64.powi(b - 1), 4f64.powi(b)),
-    };
-    let low = low.max(least);
-    (low, high.min(most).max(low))
 }
 
 /// Waits as long as the program computed. What the replay itself does between two calls counts as computation.
@@ -211,29 +189,6 @@ impl Clock {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn of(values: &[u64]) -> Histogram {
-        let mut all = Histogram::default();
-        values.iter().for_each(|v| all.add(*v));
-        all
-    }
-
-    #[test]
-    fn drawn_durations_are_within_and_the_same_each_time() {
-        let times = of(&[0, 5, 90, 100, 7000]);
-        let draw = || {
-            let mut draw = Draw::new(Pace::Sampled, 3, 0);
-            (0..1000).map(|_| draw.of(&times)).collect::<Vec<_>>()
-        };
-        let all = draw();
-        assert!(all.iter().all(|d| (0.0..=7000.0).contains(d)));
-        assert!(all.iter().any(|d| *d > 1000.0) && all.contains(&0.0));
-        assert_eq!(all, draw());
-        let mean = all.iter().sum::<f64>() / 1000.0;
-        assert!((mean / times.mean() - 1.0).abs() < 0.1, "{mean}");
-        assert_eq!(Draw::new(Pace::Sampled, 0, 0).of(&of(&[])), 0.0);
-        assert_eq!(Draw::new(Pace::Mean, 0, 0).of(&times), 1439.0);
-    }
 
     #[test]
     fn computation_takes_as_long_as_it_should() {

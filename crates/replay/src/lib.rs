@@ -33,6 +33,7 @@ pub mod probabilistic;
 pub mod resolve;
 mod sizes;
 mod standard;
+mod strata;
 mod threads;
 
 pub use computation::{Compute, Pace};

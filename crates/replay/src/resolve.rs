@@ -7,7 +7,7 @@
 //! So a replay can neither deadlock nor run ahead, and all that its own trace can differ in is gone: the steps of a trace
 //! are those of the trace of its replay.
 
-use crate::computation::{Draw, Means, OwnWork, Pace};
+use crate::computation::{Draw, Executions, Means, OwnWork, Pace, Source};
 use crate::draws::Draws;
 use headwater_mpi_abi::constants::{ABSENT, ANY_SOURCE, ANY_TAG, NULL};
 use headwater_mpi_abi::{Class, FUNCTIONS, Field, Function, Kind, fields, id_of};
@@ -68,12 +68,13 @@ pub struct Ahead {
     pub nanoseconds: f64,
     /// What this rank computes.
     own: OwnWork,
+    executions: Executions,
 }
 
 /// Steps through all events of a thread of a rank.
 pub fn ahead(trace: &Trace, rank: u32, thread: u32) -> Ahead {
     let mut reader = Reader::new(trace, (rank, thread), OwnWork::default());
-    let mut draw = Draw::new(Pace::Mean, rank, thread);
+    let mut draw = Draw::default();
     let mut ahead = Ahead::default();
     let mut means = Means::default();
     // By request: which receive of `ahead.messages`, and whether a message is known.
@@ -82,6 +83,7 @@ pub fn ahead(trace: &Trace, rank: u32, thread: u32) -> Ahead {
     while let Some(call) = reader.next(&mut step, &mut draw) {
         ahead.nanoseconds += step.computation + call;
         means.add(reader.place, reader.cpu);
+        ahead.executions.add(reader.source);
         let Some(function) = FUNCTIONS.get(usize::from(step.function)) else {
             continue;
         };
@@ -201,6 +203,8 @@ struct Reader<'a> {
     own: OwnWork,
     /// The signature of the event, and of the one before it.
     place: (u64, u64),
+    /// Where the time before the event comes from.
+    source: Source,
     /// CPU time before the event, the mean of all ranks, nanoseconds.
     cpu: f64,
 }
@@ -228,6 +232,7 @@ impl<'a> Reader<'a> {
                 .collect(),
             own,
             place: (BEGIN, BEGIN),
+            source: (0, BEGIN),
             cpu: 0.0,
         }
     }
@@ -267,12 +272,13 @@ impl<'a> Reader<'a> {
         }));
         let before = self.place.0;
         self.place = (signature, before);
+        self.source = (std::ptr::from_ref(happened.event).addr(), before);
         let Some(times) = happened.event.times.get(&before) else {
             (step.computation, self.cpu) = (0.0, 0.0);
             return Some(0.0);
         };
         self.cpu = times.cpu.mean();
-        step.computation = draw.of(&times.wall) * self.own.of(self.place, times);
+        step.computation = draw.of(self.source, times) * self.own.of(self.place, times);
         Some(times.call.mean())
     }
 }
@@ -311,8 +317,8 @@ impl<'a> Steps<'a> {
         let own = std::mem::take(&mut ahead.own);
         Self {
             reader: Reader::new(trace, (rank, thread), own),
+            draw: Draw::new(pace, (rank, thread), &ahead.executions),
             ahead,
-            draw: Draw::new(pace, rank, thread),
             step: Step::default(),
             left: 0.0,
             idle: 0,

@@ -45,14 +45,15 @@ pub struct CalibrateArgs {
 /// What a replay does in place of computation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Computing {
-    /// Keep the core busy, each time as long as the rank computed there on average.
+    /// Keep the core busy for as long as the rank computed: the times differ as the recorded ones did, and their sum is the
+    /// same. Each replay has the same times.
     Spin,
-    /// Sleep as long, so that ranks can share cores.
+    /// Keep the core busy, each time as long as the rank computed there on average.
+    Mean,
+    /// Sleep for the same times, so that ranks can share cores.
     Sleep,
     /// Nothing: communication alone.
     None,
-    /// Keep the core busy, for times drawn from the recorded histograms; the same times in each replay.
-    Sampled,
 }
 
 /// Arguments of `replay`.

@@ -89,13 +89,13 @@ pub fn command(args: &ReplayArgs, quiet: bool) -> Outcome {
         mpi: args.mpi.as_deref(),
         seed: args.seed.unwrap_or(0),
         compute: match args.compute {
-            Computing::Spin | Computing::Sampled => Compute::Spin,
+            Computing::Spin | Computing::Mean => Compute::Spin,
             Computing::Sleep => Compute::Sleep,
             Computing::None => Compute::None,
         },
         pace: match args.compute {
-            Computing::Sampled => Pace::Sampled,
-            _ => Pace::Mean,
+            Computing::Mean => Pace::Mean,
+            _ => Pace::Drawn,
         },
     };
     let ready = match prepare(&trace, rank.is_some(), options) {

@@ -185,6 +185,24 @@ fn a_trace_of_one_library_is_replayed_with_another() {
     assert!(text.contains("of 2 ranks on MPICH"), "{text}");
 }
 
+#[test]
+fn a_replay_is_traced_as_any_program() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let Some(trace) = recorded(dir.path()) else {
+        return;
+    };
+    let again = dir.path().join("again");
+    let own = env!("CARGO_BIN_EXE_headwater");
+    let mut command = headwater(dir.path());
+    command.env("HEADWATER_COLLECTOR", recorder());
+    command.args(["trace", "-o"]).arg(&again);
+    command.args(["--", "mpirun.openmpi", "--oversubscribe", "-n", "2", own]);
+    command.args(["replay", "--compute", "none"]).arg(&trace);
+    let out = command.output().expect("starts");
+    assert!(out.status.success(), "{}", said(&out));
+    assert_eq!(difference(&read(&trace), &read(&again)), None);
+}
+
 /// Holds that a command ends with 2, and that just one line of it is ours, with these words.
 fn assert_refused(mut command: Command, words: &[&str]) {
     let out = command.output().expect("starts");
