@@ -496,7 +496,9 @@ fn a_program_with_address_sanitizer_is_recorded_and_one_with_thread_sanitizer_is
         .expect("runs");
     assert_eq!(out.status.code(), Some(2));
     assert!(said(&out).contains("ThreadSanitizer"), "{}", said(&out));
-    // Where it is started without being looked at, it runs as without us.
+    // Where it is started without being looked at, it runs as without us, also if it has no names but those for the loader.
+    let stripped = Command::new("strip").arg(&thread).status();
+    assert!(stripped.is_ok_and(|status| status.success()));
     let out = ours()
         .args(["exec", "--dry-run", "--"])
         .arg(&thread)

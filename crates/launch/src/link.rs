@@ -3,16 +3,19 @@
 
 use crate::LaunchError;
 use crate::preload::collector_path;
-use crate::program;
+use crate::program::{self, holds};
 use crate::sanitizer::holds_thread_sanitizer;
 use object::read::archive::ArchiveFile;
 use std::path::{Path, PathBuf};
 
 const NAME: &str = "libheadwater_collector.a";
 
-/// Set for a program that has the collector linked in when it is to record. The collector asks for a variable of this
-/// name as C writes it, so these letters with a 0 behind them are in such a program. In `headwater` itself they have none.
-pub(crate) const ASKED: &str = "HEADWATER_RECORD_LINKED";
+/// The variable that is set for a program that has the collector linked in when it is to record. The collector asks for
+/// a variable of this name, so these letters are in such a program and in no other. `headwater` itself is to be recorded
+/// as any program and does not have them: they are made here.
+pub(crate) fn variable() -> String {
+    "HEADWATER-RECORD-LINKED".replace('-', "_")
+}
 
 /// The prefix of the archive's function that replaces one of the libc's, as the linker's option `--wrap` requires it.
 const WRAPPED: &[u8] = b"__wrap_";
@@ -67,9 +70,7 @@ fn wrapped(bytes: &[u8]) -> Option<Vec<String>> {
 
 /// Whether a program has the collector in it.
 pub(crate) fn has_collector(program: &[u8]) -> bool {
-    let mut letters = ASKED.as_bytes().to_vec();
-    letters.push(0);
-    memchr::memmem::find(program, &letters).is_some()
+    holds(program, &variable())
 }
 
 /// Whether the collector need not, or must not, be loaded into a program: the program has the collector linked in, or
@@ -78,4 +79,18 @@ pub(crate) fn goes_without(path: &Path) -> bool {
     program::read(path).is_ok_and(|bytes| {
         bytes.starts_with(b"\x7fELF") && (has_collector(&bytes) || holds_thread_sanitizer(&bytes))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_that_can_look_for_the_collector_does_not_have_it() {
+        let own = std::env::current_exe().expect("a path");
+        let mut bytes = program::read(&own).expect("reads");
+        assert!(!has_collector(&bytes));
+        bytes.extend(variable().into_bytes());
+        assert!(has_collector(&bytes));
+    }
 }

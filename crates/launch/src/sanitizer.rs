@@ -17,8 +17,8 @@ pub(crate) fn has_thread_sanitizer(path: &Path) -> bool {
     program::read(path).is_ok_and(|bytes| holds_thread_sanitizer(&bytes))
 }
 
-/// The same for the bytes of a program. A program that only has the name in a text, as a debugger may, is another matter;
-/// so the tables of symbols are read.
+/// The same for the bytes of a program. A program may have the name in a text only, as a debugger does; so the tables
+/// of symbols are read.
 pub(crate) fn holds_thread_sanitizer(bytes: &[u8]) -> bool {
     // Most programs are known at once.
     if !holds(bytes, THREAD_SANITIZER) {

@@ -86,7 +86,7 @@ pub struct SmallStep {
     pub place: Place,
     /// The share of the small losses that is in it, without what the steps before it in the list hold.
     pub share: f64,
-    /// Names of the steps before it in the list that hold a part of what is in it.
+    /// Names of the steps before it in the list that hold a part of what is in it, at least 1 % of the small losses.
     pub without: Vec<String>,
 }
 
@@ -100,7 +100,8 @@ pub struct SmallLosses {
     pub largest: Vec<SmallLoss>,
     /// What they share, in words: fragments such as `all are in app.c`.
     pub shared: Vec<String>,
-    /// Steps of the program that hold a fifth of them or more, the smallest first.
+    /// Steps of the program that hold a fifth of them or more; the one with the smallest part, all that is in it counted,
+    /// comes first.
     #[serde(default)]
     pub steps: Vec<SmallStep>,
 }

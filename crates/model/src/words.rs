@@ -258,7 +258,7 @@ pub fn steps(steps: &[SmallStep]) -> String {
         let are = if n == 0 { " are" } else { "" };
         let without = match step.without.as_slice() {
             [] => String::new(),
-            names => format!(", without those in {}", names.join(" and ")),
+            names => format!(", without those in {}", names.join(", ")),
         };
         let place = frame_at(&step.place);
         format!(
@@ -269,7 +269,7 @@ pub fn steps(steps: &[SmallStep]) -> String {
     let said: Vec<String> = said.collect();
     match said.is_empty() {
         true => String::new(),
-        false => format!("Of all these losses, {}.", said.join("; ")),
+        false => format!("Of the losses of all these places, {}.", said.join("; ")),
     }
 }
 
@@ -284,6 +284,25 @@ pub fn disk_full(set: &RankSet, of: u32, width: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_step_says_what_is_counted_in_others() {
+        let step = |name: &str, share, without: &[&str]| SmallStep {
+            place: Place {
+                name: name.into(),
+                ..Place::unknown(crate::psg::VertexKind::Function)
+            },
+            share,
+            without: without.iter().map(|name| name.to_string()).collect(),
+        };
+        let said = steps(&[step("clock", 0.25, &[]), step("transform", 0.3, &["clock"])]);
+        assert_eq!(
+            said,
+            "Of the losses of all these places, 25 % are in clock and its callees; 30 % in transform and its callees, \
+             without those in clock."
+        );
+        assert_eq!(steps(&[]), "");
+    }
 
     #[test]
     fn times_have_a_unit_that_fits() {

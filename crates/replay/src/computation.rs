@@ -3,7 +3,7 @@
 //! The histograms of a trace are over all ranks. How much CPU time each rank takes at each place is in [`Trace::work`], so a
 //! rank that computes longer than others does so in its replay.
 
-use crate::strata::{Strata, mix};
+use crate::strata::{Runs, Strata, mix};
 use headwater_trace::times::Times;
 use headwater_trace::trace::Trace;
 use headwater_trace::work::Place;
@@ -32,7 +32,8 @@ pub enum Pace {
     Mean,
 }
 
-/// Where times come from: the event of the trace, by its address, and the signature of the event before it.
+/// Where times come from: the event of the trace, by its address, and the signature of the event before it. It holds for one
+/// and the same trace.
 pub type Source = (usize, u64);
 
 /// How often a rank ran the events of a thread.
@@ -41,24 +42,29 @@ pub struct Executions(FxHashMap<Source, Ran>);
 
 #[derive(Clone, Copy, Debug)]
 struct Ran {
-    times: u64,
+    runs: Runs,
     /// How many others ran before it did.
     number: u64,
 }
 
 impl Executions {
-    /// An event runs.
-    pub fn add(&mut self, source: Source) {
+    /// An event runs; `outlier` is the CPU time before it, nanoseconds, if the trace has it.
+    pub fn add(&mut self, source: Source, outlier: Option<u64>) {
         let number = self.0.len() as u64;
-        let ran = self.0.entry(source).or_insert(Ran { times: 0, number });
-        ran.times += 1;
+        let runs = Runs::default();
+        let ran = self.0.entry(source).or_insert(Ran { runs, number });
+        ran.runs.all += 1;
+        if let Some(nanoseconds) = outlier {
+            ran.runs.outliers += 1;
+            ran.runs.nanoseconds += nanoseconds as f64;
+        }
     }
 
-    /// The durations of each, to be drawn. The order is that of the seed.
+    /// The durations of each, to be drawn. The seed decides the order.
     fn strata(&self, seed: u64) -> FxHashMap<Source, Strata> {
         let one = |(source, ran): (&Source, &Ran)| {
             let seed = mix(seed ^ mix(ran.number));
-            (*source, Strata::new(ran.times, seed))
+            (*source, Strata::new(ran.runs, seed))
         };
         self.0.iter().map(one).collect()
     }
@@ -127,11 +133,12 @@ impl Draw {
         Self { strata }
     }
 
-    /// How long the computation before an event takes, nanoseconds.
-    pub fn of(&mut self, source: Source, times: &Times) -> f64 {
+    /// How long the computation before an event takes, nanoseconds. The rank takes `own` times as long as all do on
+    /// average; `outlier` is the CPU time, if the trace has it.
+    pub fn of(&mut self, source: Source, times: &Times, own: f64, outlier: Option<u64>) -> f64 {
         match self.strata.get_mut(&source) {
-            Some(strata) => strata.draw(&times.wall),
-            None => times.wall.mean(),
+            Some(strata) => strata.draw(times, own, outlier),
+            None => times.wall.mean() * own,
         }
     }
 }

@@ -12,6 +12,7 @@ use crate::draws::Draws;
 use headwater_mpi_abi::constants::{ABSENT, ANY_SOURCE, ANY_TAG, NULL};
 use headwater_mpi_abi::{Class, FUNCTIONS, Field, Function, Kind, fields, id_of};
 use headwater_trace::expand::Events;
+use headwater_trace::outliers::Upcoming;
 use headwater_trace::trace::{BEGIN, Trace};
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
@@ -83,7 +84,7 @@ pub fn ahead(trace: &Trace, rank: u32, thread: u32) -> Ahead {
     while let Some(call) = reader.next(&mut step, &mut draw) {
         ahead.nanoseconds += step.computation + call;
         means.add(reader.place, reader.cpu);
-        ahead.executions.add(reader.source);
+        ahead.executions.add(reader.source, reader.outlier);
         let Some(function) = FUNCTIONS.get(usize::from(step.function)) else {
             continue;
         };
@@ -205,6 +206,9 @@ struct Reader<'a> {
     place: (u64, u64),
     /// Where the time before the event comes from.
     source: Source,
+    /// The computation that the trace has one by one, and the one before the event, if it is among them.
+    upcoming: Upcoming<'a>,
+    outlier: Option<u64>,
     /// CPU time before the event, the mean of all ranks, nanoseconds.
     cpu: f64,
 }
@@ -233,6 +237,8 @@ impl<'a> Reader<'a> {
             own,
             place: (BEGIN, BEGIN),
             source: (0, BEGIN),
+            upcoming: Upcoming::of(trace, rank, thread),
+            outlier: None,
             cpu: 0.0,
         }
     }
@@ -272,13 +278,15 @@ impl<'a> Reader<'a> {
         }));
         let before = self.place.0;
         self.place = (signature, before);
+        self.outlier = self.upcoming.next();
         self.source = (std::ptr::from_ref(happened.event).addr(), before);
         let Some(times) = happened.event.times.get(&before) else {
             (step.computation, self.cpu) = (0.0, 0.0);
             return Some(0.0);
         };
         self.cpu = times.cpu.mean();
-        step.computation = draw.of(self.source, times) * self.own.of(self.place, times);
+        let own = self.own.of(self.place, times);
+        step.computation = draw.of(self.source, times, own, self.outlier);
         Some(times.call.mean())
     }
 }
@@ -315,9 +323,10 @@ impl<'a> Steps<'a> {
     /// Before the first one of a rank and thread. `ahead` is that of the same.
     pub fn new(trace: &'a Trace, (rank, thread): (u32, u32), mut ahead: Ahead, pace: Pace) -> Self {
         let own = std::mem::take(&mut ahead.own);
+        let executions = std::mem::take(&mut ahead.executions);
         Self {
             reader: Reader::new(trace, (rank, thread), own),
-            draw: Draw::new(pace, (rank, thread), &ahead.executions),
+            draw: Draw::new(pace, (rank, thread), &executions),
             ahead,
             step: Step::default(),
             left: 0.0,

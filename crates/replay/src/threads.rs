@@ -8,6 +8,7 @@
 //! that did not make it. So requests of sends are their makers', and null for other threads. The same applies to other
 //! requests that are not completed as often as they are made.
 
+use crate::computation::Pace;
 use crate::error::Error;
 use crate::resolve::{Ahead, Step, Steps, Value};
 use headwater_mpi_abi::constants::NULL;
@@ -172,7 +173,7 @@ pub fn sharing(
     }
     let mut survey = Survey::default();
     for (at, (thread, ahead)) in threads.iter().zip(aheads).enumerate() {
-        let mut steps = Steps::new(trace, (rank, *thread), ahead.clone(), Default::default());
+        let mut steps = Steps::new(trace, (rank, *thread), ahead.clone(), Pace::Mean);
         let mut own = FxHashSet::default();
         while let Some(step) = steps.next() {
             if replayable(step.function).is_ok() {

@@ -62,8 +62,8 @@ pub const CHUNK: usize = 16;
 /// Vectors of more bytes grow by an eighth.
 const LARGE: usize = 4096;
 
-/// A vector may be in two places while it grows. What is beyond this counts as memory; less is in what a process may take
-/// beside its budget.
+/// A vector may be in two places while it grows. What is beyond this counts as memory; less, of the one vector of a thread
+/// that grows at a time, is in what a process may take beside its budget.
 const MOVED: usize = 512 << 10;
 
 /// What a vector of so many bytes grows by.
@@ -86,6 +86,14 @@ pub fn bytes_of<T>(vec: &Vec<T>) -> usize {
         0 => 0,
         bytes if bytes < LARGE => bytes + CHUNK,
         bytes => bytes + CHUNK + growth(bytes) + bytes.saturating_sub(MOVED),
+    }
+}
+
+/// Bytes that a vector takes which does not grow any more.
+pub fn bytes_of_whole<T>(vec: &Vec<T>) -> usize {
+    match vec.capacity() * size_of::<T>() {
+        0 => 0,
+        bytes => bytes + CHUNK,
     }
 }
 

@@ -300,6 +300,41 @@ impl Trace {
     }
 }
 
+/// The outliers of a stream, while its events are read one by one.
+#[derive(Debug)]
+pub struct Upcoming<'a> {
+    outliers: &'a [Outlier],
+    /// Number of the next event.
+    event: u64,
+}
+
+impl<'a> Upcoming<'a> {
+    /// Before the first event.
+    pub fn of(trace: &'a Trace, rank: u32, thread: u32) -> Self {
+        Self {
+            outliers: trace.outliers_of(rank, thread),
+            event: 0,
+        }
+    }
+
+    /// CPU time before the next event, nanoseconds, if that is an outlier.
+    #[allow(
+        clippy::should_implement_trait,
+        reason = "most events have none, and that is no end"
+    )]
+    #[inline]
+    pub fn next(&mut self) -> Option<u64> {
+        let event = self.event;
+        self.event += 1;
+        let (first, rest) = self.outliers.split_first()?;
+        if first.event != event {
+            return None;
+        }
+        self.outliers = rest;
+        Some(first.nanoseconds)
+    }
+}
+
 /// Computation and calls of all ranks, nanoseconds.
 fn time(row: &[Node]) -> u128 {
     let of = |node: &Node| match &node.body {

@@ -227,7 +227,7 @@ impl Recorder {
             && !self.lists.contains_key(&identity)
             && let Some(list) = self.compressed(values)
         {
-            self.held += list.memory() + size_of::<Vector>() + TREE_ENTRY;
+            self.held += list.whole_memory() + size_of::<Vector>() + TREE_ENTRY;
             self.lists.insert(identity, list);
         }
         identity
@@ -244,7 +244,7 @@ impl Recorder {
             part.iter().for_each(|value| list.push(*value));
         }
         list.shrink();
-        let more = list.memory() + size_of::<Vector>() + TREE_ENTRY;
+        let more = list.whole_memory() + size_of::<Vector>() + TREE_ENTRY;
         self.has_room(more).then_some(list)
     }
 

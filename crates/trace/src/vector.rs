@@ -4,7 +4,7 @@
 //! same stride. A loop is a row of terms that comes again at once; loops may contain loops. Reading a vector returns
 //! exactly the values that were appended.
 
-use crate::budget::{bytes_of, make_room};
+use crate::budget::{bytes_of, bytes_of_whole, make_room};
 
 /// A piece of a vector.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -331,7 +331,12 @@ impl Vector {
 
     /// Bytes of memory that the vector holds, itself not included.
     pub fn memory(&self) -> usize {
-        memory(&self.terms)
+        memory(&self.terms, bytes_of)
+    }
+
+    /// The same after [`Self::shrink`], if nothing is appended any more.
+    pub fn whole_memory(&self) -> usize {
+        memory(&self.terms, bytes_of_whole)
     }
 
     /// Makes a vector of terms as they are in a file. `None` if their length is more than 2⁴⁸ values, or a term is
@@ -424,13 +429,13 @@ fn sum(terms: &[Term]) -> i64 {
     })
 }
 
-fn memory(terms: &Vec<Term>) -> usize {
+fn memory(terms: &Vec<Term>, bytes_of: fn(&Vec<Term>) -> usize) -> usize {
     bytes_of(terms)
         + terms
             .iter()
             .map(|term| match term {
                 Term::Run { .. } => 0,
-                Term::Loop { body, .. } => memory(body),
+                Term::Loop { body, .. } => memory(body, bytes_of),
             })
             .sum::<usize>()
 }

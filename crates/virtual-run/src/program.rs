@@ -6,10 +6,10 @@ use crate::places::Place;
 use crate::ranks::Rank;
 use crate::recorded::Recorded;
 use crate::steps::{Caller, Requests};
-use crate::survey::Upcoming;
 use headwater_mpi_abi::{Class, MOST_FIELDS};
 use headwater_simulate::{Members, Op, Program, Step};
 use headwater_trace::expand::Events;
+use headwater_trace::outliers::Upcoming;
 use headwater_trace::trace::BEGIN;
 use std::collections::VecDeque;
 

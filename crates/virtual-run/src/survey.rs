@@ -8,7 +8,7 @@ use crate::ranks::Rank;
 use crate::shape::{Shape, value};
 use headwater_mpi_abi::constants::{ANY_SOURCE, ANY_TAG};
 use headwater_mpi_abi::{Class, Kind, Mode};
-use headwater_trace::outliers::Outlier;
+use headwater_trace::outliers::Upcoming;
 use headwater_trace::times::{BUCKETS, bucket};
 use headwater_trace::trace::{BEGIN, Trace};
 use headwater_trace::work;
@@ -34,37 +34,6 @@ struct Expected {
     others: f64,
     /// The outliers.
     outliers: f64,
-}
-
-/// The outliers of a stream, while its events are read one by one.
-#[derive(Debug)]
-pub struct Upcoming<'a> {
-    outliers: &'a [Outlier],
-    /// Number of the next event.
-    event: u64,
-}
-
-impl<'a> Upcoming<'a> {
-    /// Before the first event.
-    pub fn of(trace: &'a Trace, rank: u32, thread: u32) -> Self {
-        Self {
-            outliers: trace.outliers_of(rank, thread),
-            event: 0,
-        }
-    }
-
-    /// How long the computation before the next event took, nanoseconds, if that is an outlier.
-    #[inline]
-    pub fn next(&mut self) -> Option<u64> {
-        let event = self.event;
-        self.event += 1;
-        let (first, rest) = self.outliers.split_first()?;
-        if first.event != event {
-            return None;
-        }
-        self.outliers = rest;
-        Some(first.nanoseconds)
-    }
 }
 
 /// What is found out.

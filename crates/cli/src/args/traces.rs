@@ -45,12 +45,12 @@ pub struct CalibrateArgs {
 /// What a replay does in place of computation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Computing {
-    /// Keep the core busy for as long as the rank computed: the times differ as the recorded ones did, and their sum is the
-    /// same. Each replay has the same times.
+    /// Keep the core busy for as long as the rank computed: times differ as the recorded ones did, with the same sum.
+    /// Each replay has the same times.
     Spin,
     /// Keep the core busy, each time as long as the rank computed there on average.
     Mean,
-    /// Sleep for the same times, so that ranks can share cores.
+    /// Sleep for the times of `spin`, so that ranks can share cores.
     Sleep,
     /// Nothing: communication alone.
     None,

@@ -15,19 +15,17 @@ use crate::storage::{
 };
 use crate::threads::thread;
 use headwater_format::spool::layout::{UNKNOWN_NAME, put_text};
-use std::ffi::{CStr, OsStr};
 use std::io::Write;
-use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 
 /// The launcher's side sets this variable for programs that have the collector linked in: those record only when
-/// asked. `headwater` also recognises such a program by these letters in it, with the 0 behind them.
-static ASKED: &CStr = c"HEADWATER_RECORD_LINKED";
+/// asked. `headwater` also recognises such a program by these letters in it.
+const ASKED: &str = "HEADWATER_RECORD_LINKED";
 
 /// Whether the process is to be recorded. Loading this object is enough to ask for it.
 pub fn is_wanted() -> bool {
-    !IS_LINKED || std::env::var_os(OsStr::from_bytes(ASKED.to_bytes())).is_some()
+    !IS_LINKED || std::env::var_os(ASKED).is_some()
 }
 
 /// Where to spool: where the launcher says, or beside the program if the collector was loaded by hand.

@@ -237,7 +237,8 @@ fn small(account: &Account) -> Option<String> {
             }
         };
         return Some(format!(
-            "Not certain enough for a cause: {} may lose {most}.{rest}{steps} Recordings at more scales, or several of each (--repeat 3), make it more certain.",
+            "Not certain enough for a cause: {} may lose {most}.{rest} Recordings at more scales, or several of each \
+             (--repeat 3), make this more certain.{steps}",
             frame_at(&largest.place),
         ));
     }
@@ -272,7 +273,7 @@ fn others(account: &Account) -> Option<String> {
             LossKind::BeforeInit,
             "growth of the start-up before MPI_Init returned",
         ),
-        (LossKind::Pace, "taken for the pace of the machine"),
+        (LossKind::Pace, "taken for a slower machine"),
         (LossKind::Unknown, "unknown"),
     ];
     let parts: Vec<String> = kinds
@@ -291,7 +292,7 @@ fn others(account: &Account) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use headwater_model::diagnosis::{LossPart, SmallLoss, SmallLosses};
+    use headwater_model::diagnosis::{LossPart, SmallLoss, SmallLosses, SmallStep};
 
     /// What is said of places that lose these shares of the run time.
     fn said(shares: &[f64]) -> String {
@@ -308,6 +309,11 @@ mod tests {
                 share: all,
             }],
             small: Some(SmallLosses {
+                steps: vec![SmallStep {
+                    place: place.clone(),
+                    share: 0.3,
+                    without: Vec::new(),
+                }],
                 places: shares.len() as u32,
                 largest: shares
                     .iter()
@@ -338,5 +344,11 @@ mod tests {
             small.starts_with("Too small to report one by one: 2"),
             "{small}"
         );
+        for said in [large, small] {
+            assert!(
+                said.ends_with("all these places, 30 % are in work and its callees."),
+                "{said}"
+            );
+        }
     }
 }

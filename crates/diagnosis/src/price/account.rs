@@ -29,7 +29,7 @@ struct Pools {
     serial: f64,
     transfer: f64,
     unknown: f64,
-    /// Growth that is attributed to the pace of the machine, which no place explains. It is a part of `unknown`.
+    /// Growth that is attributed to a slower machine, which no place explains. It is a part of `unknown`.
     pace: f64,
     /// Computation that is not a loss by the efficiencies: work that some ranks do beyond the others, growth that is
     /// hidden because other places shrank more, and losses between threads. It counts as a loss where a cause shows it.

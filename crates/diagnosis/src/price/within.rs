@@ -45,8 +45,8 @@ struct Function {
 }
 
 /// The functions that hold a good part of the losses. The function with the smallest part comes first: what is always
-/// inside another function holds less than that one, or the same. The outermost function, and one with losses of a single
-/// place, say nothing.
+/// inside another function holds less than that one, or the same. The outermost function, and one with losses of a
+/// single place, say nothing.
 pub fn within<F: Ord + Copy>(losses: &[Loss<F>]) -> Vec<Within<F>> {
     let sum: f64 = losses.iter().map(|loss| loss.seconds).sum();
     let mut functions = functions(losses);

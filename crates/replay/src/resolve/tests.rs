@@ -127,11 +127,12 @@ fn idle_polls_are_left_out_and_their_computation_remains() {
     assert_eq!((all[0].0.as_str(), all[0].2), ("MPI_Test", 300.0));
 }
 
-/// A rank that computes `cpu` nanoseconds of `wall` before each of 1000 barriers.
-fn barriers(rank: u32, wall: u64, cpu: u64) -> Trace {
+/// A rank that computes before each of 1000 barriers, nanoseconds of wall and CPU time.
+fn computing(rank: u32, times: impl Fn(u64) -> (u64, u64)) -> Trace {
     let mut recorder = Recorder::new(1 << 20, Slack::default());
     let signature = recorder.signature("MPI_Barrier", &[headwater_trace::trace::Kind::Comm], &[]);
-    for _ in 0..1000 {
+    for n in 0..1000 {
+        let (wall, cpu) = times(n);
         let delta = Delta {
             wall,
             cpu,
@@ -144,13 +145,74 @@ fn barriers(rank: u32, wall: u64, cpu: u64) -> Trace {
     trace
 }
 
-fn computation(trace: &Trace, rank: u32, pace: Pace) -> f64 {
+/// The same each time.
+fn barriers(rank: u32, wall: u64, cpu: u64) -> Trace {
+    computing(rank, |_| (wall, cpu))
+}
+
+fn computations(trace: &Trace, rank: u32, pace: Pace) -> Vec<f64> {
     let mut steps = Steps::new(trace, (rank, 0), ahead(trace, rank, 0), pace);
-    let mut all = 0.0;
+    let mut all = Vec::new();
     while let Some(step) = steps.next() {
-        all += step.computation;
+        all.push(step.computation);
     }
     all
+}
+
+fn computation(trace: &Trace, rank: u32, pace: Pace) -> f64 {
+    computations(trace, rank, pace).iter().sum()
+}
+
+#[test]
+fn times_differ_as_the_recorded_ones_did() {
+    // Of rank 1, all are twice as long. Three times as long would be an outlier.
+    let of = |rank: u32| {
+        computing(rank, |n| {
+            let time = u64::from(rank + 1) * if n % 2 == 0 { 1 << 20 } else { 9 << 18 };
+            (time, time)
+        })
+    };
+    let mut trace = of(0);
+    trace.merge(of(1));
+    for rank in 0..2 {
+        let [drawn, again] = [0, 1].map(|_| computations(&trace, rank, Pace::Drawn));
+        assert_eq!(drawn, again);
+        let sum: f64 = drawn.iter().sum();
+        let mean = sum / 1000.0;
+        let recorded =
+            f64::from(rank + 1) * (500 << 20) as f64 + f64::from(rank + 1) * (4500 << 18) as f64;
+        assert!((sum / recorded - 1.0).abs() < 0.01, "{sum} for {recorded}");
+        let far = drawn
+            .iter()
+            .filter(|time| (**time - mean).abs() > mean / 8.0);
+        assert!(far.count() > 500, "rank {rank}");
+        let means = computations(&trace, rank, Pace::Mean);
+        assert!(
+            means
+                .iter()
+                .skip(1)
+                .all(|time| (time - means[1]).abs() < 1.0)
+        );
+    }
+}
+
+#[test]
+fn long_executions_of_all_ranks_at_once_are_so_in_a_replay() {
+    let of = |rank| {
+        computing(rank, |n| {
+            let time = if n % 10 == 3 { 100 << 20 } else { 1 << 20 };
+            (time, time)
+        })
+    };
+    let mut trace = of(0);
+    trace.merge(of(1));
+    let [one, other] = [0, 1].map(|rank| computations(&trace, rank, Pace::Drawn));
+    let is_long = |time: &f64| *time > 5e7;
+    let long: Vec<usize> = (0..1000).filter(|n| is_long(&one[*n])).collect();
+    assert_eq!(long, (0..100).map(|n| 10 * n + 3).collect::<Vec<_>>());
+    // Nobody waits for long.
+    let slowest: f64 = one.iter().zip(&other).map(|(a, b)| a.max(*b)).sum();
+    assert!(slowest < 1.05 * one.iter().sum::<f64>(), "{slowest}");
 }
 
 #[test]

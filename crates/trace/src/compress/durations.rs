@@ -94,8 +94,8 @@ impl Durations {
         }
     }
 
-    /// Counts all that another one has. Both may be smaller than the histograms that they become; the difference is less
-    /// than what the node of the other one takes, which is dropped then.
+    /// Counts all that another one has. Both may be smaller than the histograms that they become; the difference is
+    /// less than what the node of the other one takes, which is dropped then.
     pub fn merge(&mut self, other: &Self) {
         match other.many.is_none() && self.has_room(other.few.len()) {
             true => {

@@ -8,15 +8,15 @@ use crate::lossy::LOST;
 use crate::ranks::Ranks;
 use crate::times::Times;
 use crate::trace::{BEGIN, Body, Communicator, Event, Loss, Node, Trace};
-use crate::vector::Vector;
+use crate::vector::{Term, Vector};
 use std::collections::BTreeMap;
 
-/// Writing a copy takes so many times the memory of its nodes, in halves, and of all else: each frame of a call path is
-/// in several tables while a file is written. Both were measured over the programs of `tests/memory.rs`.
-const HALVES_OF_NODES: usize = 5;
+/// Writing takes 5/2 of the memory of the nodes that are copied, and 9 times that of all else: each frame of a call path is
+/// in several tables meanwhile. Both were measured over the programs of `tests/memory.rs`.
+const TWICE_OF_NODES: usize = 5;
 const OF_OTHERS: usize = 9;
 
-/// What the histograms of an event take: the only node of their map, and mostly one box.
+/// What the histograms of an event take: a node of their map, which has room for 11, and mostly one box.
 const MAP_NODE: usize = 11 * size_of::<(u64, Box<Times>)>() + size_of::<[usize; 2]>() + CHUNK;
 const HISTOGRAMS: usize = size_of::<Times>() + CHUNK;
 
@@ -79,7 +79,7 @@ impl Recorder {
     fn copy_bytes(&self) -> usize {
         let nodes = self.stream.nodes().map(|node| self.node_bytes(&node));
         let others = (self.memory() - self.for_stream).saturating_mul(OF_OTHERS);
-        others.saturating_add(nodes.sum::<usize>().saturating_mul(HALVES_OF_NODES) / 2)
+        others.saturating_add(nodes.sum::<usize>().saturating_mul(TWICE_OF_NODES) / 2)
     }
 
     fn node_bytes(&self, node: &compress::Node) -> usize {
@@ -91,8 +91,10 @@ impl Recorder {
             compress::Kind::Event(event) => {
                 let known = self.signatures.get(event.signature as usize);
                 let columns = known.map_or(0, |known| known.signature.kinds.len());
-                // The values have at most as many terms as the numbers of their rows.
-                let column = size_of::<Elastic>() + PART + event.parameters.memory();
+                // Numbers that increase by the same are rows of any values.
+                let rows = event.parameters.memory() as u64
+                    + event.parameters.mapped_one_by_one() * size_of::<Term>() as u64;
+                let column = size_of::<Elastic>() + PART + rows as usize;
                 let times = MAP_NODE + event.times.len() * HISTOGRAMS;
                 size_of::<Event>() + 2 * CHUNK + columns * column + times
             }
