@@ -50,7 +50,11 @@ fn a_slower_machine_is_no_work_that_does_not_shrink() {
     ]);
     assert_eq!(d.causes, vec![]);
     let said = d.notes.iter().find(|n| n.contains("1.5"));
-    assert!(said.is_some_and(|n| n.contains("pace")), "{:?}", d.notes);
+    assert!(
+        said.is_some_and(|n| n.contains("slower machine")),
+        "{:?}",
+        d.notes
+    );
     // Ideal would be a quarter of the 3.5 s that a rank computes on 2 ranks; the parts of the loss sum to the loss.
     let mut parts = d.account.parts.iter();
     let pace = parts.find(|p| p.kind == LossKind::Pace).expect("a part");
