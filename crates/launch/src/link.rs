@@ -11,9 +11,9 @@ use std::path::{Path, PathBuf};
 const NAME: &str = "libheadwater_collector.a";
 
 /// The variable that is set for a program that has the collector linked in when it is to record. The collector asks for
-/// a variable of this name, so these letters are in such a program and in no other. `headwater` itself is to be recorded
-/// as any program and does not have them: they are made here.
-pub(crate) fn variable() -> String {
+/// a variable of this name, so these letters are in such a program. `headwater` must not contain them, or it would be
+/// taken for such a program. So they are put together at run time.
+pub(crate) fn record_variable() -> String {
     "HEADWATER-RECORD-LINKED".replace('-', "_")
 }
 
@@ -70,7 +70,7 @@ fn wrapped(bytes: &[u8]) -> Option<Vec<String>> {
 
 /// Whether a program has the collector in it.
 pub(crate) fn has_collector(program: &[u8]) -> bool {
-    holds(program, &variable())
+    holds(program, &record_variable())
 }
 
 /// Whether the collector need not, or must not, be loaded into a program: the program has the collector linked in, or
@@ -90,7 +90,7 @@ mod tests {
         let own = std::env::current_exe().expect("a path");
         let mut bytes = program::read(&own).expect("reads");
         assert!(!has_collector(&bytes));
-        bytes.extend(variable().into_bytes());
+        bytes.extend(record_variable().into_bytes());
         assert!(has_collector(&bytes));
     }
 }

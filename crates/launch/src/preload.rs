@@ -2,7 +2,7 @@
 
 use crate::LaunchError;
 use crate::launcher::{find_program, rank};
-use crate::link::{goes_without, variable};
+use crate::link::{goes_without, record_variable};
 use crate::sanitizer::address_sanitizer_behind_others;
 use crate::without_mpi::{ProgramKind, is_interpreted, kind_of};
 use std::os::unix::process::CommandExt;
@@ -112,7 +112,7 @@ pub fn with_collector(
     let (name, arguments) = program.split_first().ok_or(LaunchError::NoProgram)?;
     let mut command = Command::new(name);
     // Also set if a script starts a program that has the collector linked in.
-    command.args(arguments).env(variable(), "1");
+    command.args(arguments).env(record_variable(), "1");
     // A script may start a program that was built with AddressSanitizer.
     let (variable, options) = address_sanitizer_behind_others();
     command.env(variable, options);

@@ -100,8 +100,8 @@ pub struct SmallLosses {
     pub largest: Vec<SmallLoss>,
     /// What they share, in words: fragments such as `all are in app.c`.
     pub shared: Vec<String>,
-    /// Steps of the program that hold a fifth of them or more; the one with the smallest part, all that is in it counted,
-    /// comes first.
+    /// Steps of the program that hold a fifth of them or more, sorted by what they hold in all, the smallest first.
+    /// `share` leaves out what earlier steps hold.
     #[serde(default)]
     pub steps: Vec<SmallStep>,
 }

@@ -258,7 +258,7 @@ pub fn steps(steps: &[SmallStep]) -> String {
         let are = if n == 0 { " are" } else { "" };
         let without = match step.without.as_slice() {
             [] => String::new(),
-            names => format!(", without those in {}", names.join(", ")),
+            names => format!(", without those in {}", names.join(" and ")),
         };
         let place = frame_at(&step.place);
         format!(
@@ -269,7 +269,7 @@ pub fn steps(steps: &[SmallStep]) -> String {
     let said: Vec<String> = said.collect();
     match said.is_empty() {
         true => String::new(),
-        false => format!("Of the losses of all these places, {}.", said.join("; ")),
+        false => format!("Of these small losses together, {}.", said.join("; ")),
     }
 }
 
@@ -298,7 +298,7 @@ mod tests {
         let said = steps(&[step("clock", 0.25, &[]), step("transform", 0.3, &["clock"])]);
         assert_eq!(
             said,
-            "Of the losses of all these places, 25 % are in clock and its callees; 30 % in transform and its callees, \
+            "Of these small losses together, 25 % are in clock and its callees; 30 % in transform and its callees, \
              without those in clock."
         );
         assert_eq!(steps(&[]), "");

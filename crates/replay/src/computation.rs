@@ -3,7 +3,7 @@
 //! The histograms of a trace are over all ranks. How much CPU time each rank takes at each place is in [`Trace::work`], so a
 //! rank that computes longer than others does so in its replay.
 
-use crate::strata::{Runs, Strata, mix};
+use crate::strata::{Runs, Strata, mean_of_drawn, mix};
 use headwater_trace::times::Times;
 use headwater_trace::trace::Trace;
 use headwater_trace::work::Place;
@@ -25,101 +25,170 @@ pub enum Compute {
 /// How long the computation before an event takes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Pace {
-    /// Drawn from the histogram, the same each time; the sum is that of the rank.
+    /// Where the trace has it one by one, as it was; else drawn from the histogram, the same in each replay. The sum is
+    /// that of the rank.
     #[default]
     Drawn,
     /// As long as it took on average.
     Mean,
 }
 
-/// Where times come from: the event of the trace, by its address, and the signature of the event before it. It holds for one
-/// and the same trace.
+/// Where times come from: the event of the trace, by its address, and the signature of the event before it. It is good
+/// for one and the same trace.
 pub type Source = (usize, u64);
 
-/// How often a rank ran the events of a thread.
+/// How often a rank ran the events of a thread, and how long it computed before them.
 #[derive(Clone, Debug, Default)]
 pub struct Executions(FxHashMap<Source, Ran>);
 
 #[derive(Clone, Copy, Debug)]
 struct Ran {
+    /// Signature of the event.
+    signature: u64,
     runs: Runs,
     /// How many others ran before it did.
     number: u64,
+    /// Mean CPU time of all ranks, nanoseconds: of all executions, and of those that are drawn.
+    all: f64,
+    drawn: f64,
+    /// Executions that the trace has one by one, and their CPU time, nanoseconds.
+    outliers: u64,
+    nanoseconds: f64,
 }
 
 impl Executions {
-    /// An event runs; `outlier` is the CPU time before it, nanoseconds, if the trace has it.
-    pub fn add(&mut self, source: Source, outlier: Option<u64>) {
+    /// An event of a signature runs. `outlier` is the CPU time before it, nanoseconds, if the trace has it; `shortest` is
+    /// the shortest that it has of any rank.
+    pub fn add(
+        &mut self,
+        (source, signature): (Source, u64),
+        times: &Times,
+        outlier: Option<u64>,
+        shortest: Option<u64>,
+    ) {
         let number = self.0.len() as u64;
-        let runs = Runs::default();
-        let ran = self.0.entry(source).or_insert(Ran { runs, number });
-        ran.runs.all += 1;
-        if let Some(nanoseconds) = outlier {
-            ran.runs.outliers += 1;
-            ran.runs.nanoseconds += nanoseconds as f64;
+        let ran = self.0.entry(source).or_insert_with(|| Ran {
+            signature,
+            runs: Runs {
+                drawn: 0,
+                shortest: None,
+            },
+            number,
+            all: times.cpu.mean(),
+            drawn: times.cpu.mean(),
+            outliers: 0,
+            nanoseconds: 0.0,
+        });
+        if shortest.is_some_and(|new| ran.runs.shortest.is_none_or(|known| new < known)) {
+            ran.runs.shortest = shortest;
+            ran.drawn = mean_of_drawn(&times.cpu, shortest);
+        }
+        match outlier {
+            Some(nanoseconds) => {
+                ran.outliers += 1;
+                ran.nanoseconds += nanoseconds as f64;
+            }
+            None => ran.runs.drawn += 1,
         }
     }
 
+    /// How much longer or shorter a rank takes at each place than all do on average.
+    pub fn own(&self, trace: &Trace, rank: u32, thread: u32) -> OwnWork {
+        let mut places: FxHashMap<(u64, u64), Expected> = FxHashMap::default();
+        // Sums of many numbers depend on their order.
+        let mut all: Vec<(&Source, &Ran)> = self.0.iter().collect();
+        all.sort_unstable_by_key(|(_, ran)| ran.number);
+        for ((_, before), ran) in all {
+            let expected = places.entry((ran.signature, *before)).or_default();
+            expected.all += (ran.runs.drawn + ran.outliers) as f64 * ran.all;
+            expected.drawn += ran.runs.drawn as f64 * ran.drawn;
+            expected.outliers += ran.nanoseconds;
+        }
+        let factors = |((signature, before), expected): ((u64, u64), Expected)| {
+            let place = Place {
+                thread,
+                signature,
+                before,
+            };
+            let own = trace.work.own(place, rank, expected.all);
+            let own = expected.factors(own);
+            (own != Own::AS_ALL).then_some(((signature, before), own))
+        };
+        OwnWork(places.into_iter().filter_map(factors).collect())
+    }
+
     /// The durations of each, to be drawn. The seed decides the order.
-    fn strata(&self, seed: u64) -> FxHashMap<Source, Strata> {
+    fn strata(&self, seed: u64) -> FxHashMap<Source, (Strata, f64)> {
         let one = |(source, ran): (&Source, &Ran)| {
             let seed = mix(seed ^ mix(ran.number));
-            (*source, Strata::new(ran.runs, seed))
+            (*source, (Strata::new(ran.runs, seed), ran.drawn))
         };
         self.0.iter().map(one).collect()
     }
 }
 
-/// CPU time of one rank by place, as the means of all ranks say: signature of the call, and of the one before it.
-#[derive(Debug, Default)]
-pub struct Means(FxHashMap<(u64, u64), f64>);
+/// CPU time at a place, nanoseconds.
+#[derive(Clone, Copy, Debug, Default)]
+struct Expected {
+    /// By the means of all ranks: of all executions, and of those that are drawn.
+    all: f64,
+    drawn: f64,
+    /// Those that the trace has one by one, as they were.
+    outliers: f64,
+}
 
-impl Means {
-    /// An event has as much CPU time before it, nanoseconds.
-    pub fn add(&mut self, place: (u64, u64), cpu: f64) {
-        *self.0.entry(place).or_default() += cpu;
-    }
-
-    /// How much longer or shorter the rank itself takes.
-    pub fn own(&self, trace: &Trace, rank: u32, thread: u32) -> OwnWork {
-        let factor = |((signature, before), mean): (&(u64, u64), &f64)| {
-            let place = Place {
-                thread,
-                signature: *signature,
-                before: *before,
-            };
-            let own = trace.work.own(place, rank, *mean);
-            (*mean > 0.0 && own != *mean).then(|| ((*signature, *before), own / mean))
-        };
-        OwnWork(self.0.iter().filter_map(factor).collect())
+impl Expected {
+    /// For a rank whose own CPU time there is known, nanoseconds.
+    fn factors(self, own: f64) -> Own {
+        let over = |time: f64, of: f64| if of > 0.0 { time.max(0.0) / of } else { 1.0 };
+        let is_beyond = self.outliers > own || self.drawn <= 0.0;
+        Own {
+            all: over(own, self.all),
+            drawn: over(own - self.outliers, self.drawn),
+            outliers: if is_beyond {
+                over(own, self.outliers)
+            } else {
+                1.0
+            },
+        }
     }
 }
 
-/// How many times as much CPU time a rank takes as the mean, where it differs.
+/// How many times as much CPU time a rank takes at a place.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Own {
+    /// As the mean of all ranks, in all executions, and in those that are drawn.
+    all: f64,
+    drawn: f64,
+    /// As the trace says, in those that it has: 1, unless these are more than the rank's own time.
+    outliers: f64,
+}
+
+impl Own {
+    const AS_ALL: Self = Self {
+        all: 1.0,
+        drawn: 1.0,
+        outliers: 1.0,
+    };
+}
+
+/// The places at which a rank takes more or less CPU time than the mean.
 #[derive(Clone, Debug, Default)]
-pub struct OwnWork(FxHashMap<(u64, u64), f64>);
+pub struct OwnWork(FxHashMap<(u64, u64), Own>);
 
 impl OwnWork {
-    /// How many times as long a rank takes before an event as all do on average. What is not CPU time, as a sleep, is the
-    /// same on all.
+    /// What a rank takes before an event.
     #[inline]
-    pub fn of(&self, place: (u64, u64), times: &Times) -> f64 {
-        let Some(factor) = self.0.get(&place) else {
-            return 1.0;
-        };
-        let wall = times.wall.mean();
-        if wall <= 0.0 {
-            return 1.0;
-        }
-        (1.0 + times.cpu.mean() / wall * (factor - 1.0)).max(0.0)
+    pub fn of(&self, place: (u64, u64)) -> Own {
+        self.0.get(&place).copied().unwrap_or(Own::AS_ALL)
     }
 }
 
 /// Draws durations.
 #[derive(Clone, Debug, Default)]
 pub struct Draw {
-    /// What is left to draw. Of what is not here, each duration is the mean.
-    strata: FxHashMap<Source, Strata>,
+    /// What is left to draw, with the mean CPU time of it, nanoseconds. Of what is not here, each duration is the mean.
+    strata: FxHashMap<Source, (Strata, f64)>,
 }
 
 impl Draw {
@@ -133,12 +202,15 @@ impl Draw {
         Self { strata }
     }
 
-    /// How long the computation before an event takes, nanoseconds. The rank takes `own` times as long as all do on
-    /// average; `outlier` is the CPU time, if the trace has it.
-    pub fn of(&mut self, source: Source, times: &Times, own: f64, outlier: Option<u64>) -> f64 {
-        match self.strata.get_mut(&source) {
-            Some(strata) => strata.draw(times, own, outlier),
-            None => times.wall.mean() * own,
+    /// How long the computation before an event takes, nanoseconds; `outlier` is its CPU time, if the trace has it. What is
+    /// not CPU time, as a sleep, is the same on all ranks.
+    pub fn of(&mut self, source: Source, times: &Times, own: Own, outlier: Option<u64>) -> f64 {
+        let (wall, cpu) = (times.wall.mean(), times.cpu.mean());
+        let with = |busy: f64| (wall - cpu + busy).max(0.0);
+        match (self.strata.get_mut(&source), outlier) {
+            (None, _) => with(cpu * own.all),
+            (Some(_), Some(nanoseconds)) => with(nanoseconds as f64 * own.outliers),
+            (Some((strata, mean)), None) => with(*mean * own.drawn) * strata.draw(&times.wall),
         }
     }
 }

@@ -7,12 +7,13 @@
 //! So a replay can neither deadlock nor run ahead, and all that its own trace can differ in is gone: the steps of a trace
 //! are those of the trace of its replay.
 
-use crate::computation::{Draw, Executions, Means, OwnWork, Pace, Source};
+use crate::computation::{Draw, Executions, OwnWork, Pace, Source};
 use crate::draws::Draws;
 use headwater_mpi_abi::constants::{ABSENT, ANY_SOURCE, ANY_TAG, NULL};
 use headwater_mpi_abi::{Class, FUNCTIONS, Field, Function, Kind, fields, id_of};
 use headwater_trace::expand::Events;
 use headwater_trace::outliers::Upcoming;
+use headwater_trace::times::Times;
 use headwater_trace::trace::{BEGIN, Trace};
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
@@ -77,14 +78,20 @@ pub fn ahead(trace: &Trace, rank: u32, thread: u32) -> Ahead {
     let mut reader = Reader::new(trace, (rank, thread), OwnWork::default());
     let mut draw = Draw::default();
     let mut ahead = Ahead::default();
-    let mut means = Means::default();
+    let shortest = trace.shortest_outliers(thread);
+    let mut shortest = Upcoming::new(&shortest);
     // By request: which receive of `ahead.messages`, and whether a message is known.
     let mut posted: FxHashMap<i64, (usize, bool)> = FxHashMap::default();
     let mut step = Step::default();
     while let Some(call) = reader.next(&mut step, &mut draw) {
         ahead.nanoseconds += step.computation + call;
-        means.add(reader.place, reader.cpu);
-        ahead.executions.add(reader.source, reader.outlier);
+        // Programs mostly are at the same place at the same event on all ranks.
+        let of_any = shortest.next();
+        if let Some(times) = reader.times {
+            let event = (reader.source, reader.place.0);
+            let executions = &mut ahead.executions;
+            executions.add(event, times, reader.outlier, of_any);
+        }
         let Some(function) = FUNCTIONS.get(usize::from(step.function)) else {
             continue;
         };
@@ -122,7 +129,7 @@ pub fn ahead(trace: &Trace, rank: u32, thread: u32) -> Ahead {
             }
         }
     }
-    ahead.own = means.own(trace, rank, thread);
+    ahead.own = ahead.executions.own(trace, rank, thread);
     ahead
 }
 
@@ -209,8 +216,7 @@ struct Reader<'a> {
     /// The computation that the trace has one by one, and the one before the event, if it is among them.
     upcoming: Upcoming<'a>,
     outlier: Option<u64>,
-    /// CPU time before the event, the mean of all ranks, nanoseconds.
-    cpu: f64,
+    times: Option<&'a Times>,
 }
 
 impl<'a> Reader<'a> {
@@ -239,7 +245,7 @@ impl<'a> Reader<'a> {
             source: (0, BEGIN),
             upcoming: Upcoming::of(trace, rank, thread),
             outlier: None,
-            cpu: 0.0,
+            times: None,
         }
     }
 
@@ -280,12 +286,12 @@ impl<'a> Reader<'a> {
         self.place = (signature, before);
         self.outlier = self.upcoming.next();
         self.source = (std::ptr::from_ref(happened.event).addr(), before);
-        let Some(times) = happened.event.times.get(&before) else {
-            (step.computation, self.cpu) = (0.0, 0.0);
+        self.times = happened.event.times.get(&before).map(AsRef::as_ref);
+        let Some(times) = self.times else {
+            step.computation = 0.0;
             return Some(0.0);
         };
-        self.cpu = times.cpu.mean();
-        let own = self.own.of(self.place, times);
+        let own = self.own.of(self.place);
         step.computation = draw.of(self.source, times, own, self.outlier);
         Some(times.call.mean())
     }

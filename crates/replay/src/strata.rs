@@ -1,23 +1,29 @@
 //! Durations drawn from a histogram, with the sum that they had (stratified sampling).
 //!
-//! The durations of a place that ran n times, in order of their length, are divided into n equal parts, the strata. A draw is
-//! the mean of a stratum, and each stratum is drawn once. So durations differ as the recorded ones did, as far as n of them
-//! can, and their sum is exact, also if n is small.
+//! The durations of a place that ran n times, in order of their length, are divided into n equal parts, the strata. A draw
+//! is the mean of a stratum, and each stratum is drawn once. So durations differ as the recorded ones did, as far as n of
+//! them can, and their sum is exact, also if n is small.
 //!
-//! Which execution was long is known of those that the trace has one by one ([`headwater_trace::outliers`]). They take the
-//! place of as many of the longest strata.
+//! Some long executions are in the trace one by one ([`headwater_trace::outliers`]). Those are not drawn, and the strata
+//! are of shorter ones.
 
-use headwater_trace::times::{BUCKETS, Histogram, Times};
+use headwater_trace::times::{BUCKETS, Histogram, bucket};
 
 /// How often a place ran on a rank.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub struct Runs {
-    /// All executions.
-    pub all: u64,
-    /// Those that the trace has one by one.
-    pub outliers: u64,
-    /// CPU time of these, nanoseconds.
-    pub nanoseconds: f64,
+    /// Executions that the trace does not have one by one.
+    pub drawn: u64,
+    /// The shortest one that it has, of any rank, nanoseconds.
+    pub shortest: Option<u64>,
+}
+
+/// The mean of the durations that are shorter than any that the trace has one by one, nanoseconds.
+pub fn mean_of_drawn(times: &Histogram, shortest: Option<u64>) -> f64 {
+    match shortest {
+        Some(_) => Shape::new(times, shortest).mean,
+        None => times.mean(),
+    }
 }
 
 /// The strata of a place that were not drawn yet.
@@ -26,15 +32,17 @@ pub struct Strata {
     runs: Runs,
     drawn: u64,
     seed: u64,
-    /// Known from the first duration on.
-    durations: Option<Durations>,
-    /// Seconds of sleep and the like in each execution, nanoseconds.
-    asleep: f64,
-    /// By what outliers are multiplied: 1, unless they are longer than the rank computes there.
-    of_outliers: f64,
-    /// What the mean of the others is, nanoseconds, and the same without regard to the rank's own work.
-    others: f64,
-    drawn_mean: f64,
+    /// Known from the first draw on.
+    shape: Option<Shape>,
+}
+
+#[derive(Clone, Debug)]
+struct Shape {
+    durations: Durations,
+    /// The share of all durations that is drawn.
+    share: f64,
+    /// The mean of that, nanoseconds.
+    mean: f64,
 }
 
 impl Strata {
@@ -44,56 +52,43 @@ impl Strata {
             runs,
             drawn: 0,
             seed,
-            durations: None,
-            asleep: 0.0,
-            of_outliers: 1.0,
-            others: 0.0,
-            drawn_mean: 0.0,
+            shape: None,
         }
     }
 
-    /// The next duration, nanoseconds. The rank takes `own` times as long as all do on average; `outlier` is the CPU time
-    /// of this execution, if the trace has it. Times and `own` are the same for each execution of the place.
+    /// The next duration, as a multiple of the mean of all that are drawn. The histogram is the same each time.
     #[inline]
-    pub fn draw(&mut self, times: &Times, own: f64, outlier: Option<u64>) -> f64 {
-        if self.durations.is_none() {
-            self.begin(times, own);
+    pub fn draw(&mut self, times: &Histogram) -> f64 {
+        let shortest = self.runs.shortest;
+        let shape = self
+            .shape
+            .get_or_insert_with(|| Shape::new(times, shortest));
+        if shape.mean <= 0.0 {
+            return 1.0;
         }
-        if let Some(nanoseconds) = outlier {
-            return (nanoseconds as f64 + self.asleep) * self.of_outliers;
-        }
-        let number = (self.runs.all - self.runs.outliers).max(1);
+        let number = self.runs.drawn.max(1);
         let at = permuted(self.drawn % number, number, self.seed);
         self.drawn += 1;
-        let from = |stratum: u64| stratum as f64 / self.runs.all as f64;
-        match &self.durations {
-            Some(durations) if self.drawn_mean > 0.0 => {
-                durations.mean(from(at), from(at + 1)) * self.others / self.drawn_mean
-            }
-            _ => self.others,
-        }
+        let from = |stratum: u64| shape.share * (stratum as f64 / number as f64);
+        shape.durations.mean(from(at), from(at + 1)) / shape.mean
     }
+}
 
-    #[cold]
-    fn begin(&mut self, times: &Times, own: f64) {
-        let Runs {
-            all,
-            outliers,
-            nanoseconds,
-        } = self.runs;
-        let (all, outliers) = (all as f64, outliers as f64);
-        let durations = Durations::new(&times.wall);
-        let sum = all * times.wall.mean() * own;
-        self.asleep = (times.wall.mean() - times.cpu.mean()).max(0.0);
-        let long = nanoseconds + outliers * self.asleep;
-        if long > sum || (long > 0.0 && outliers >= all) {
-            self.of_outliers = sum / long;
+impl Shape {
+    fn new(times: &Histogram, shortest: Option<u64>) -> Self {
+        let durations = Durations::new(times);
+        // Counts of buckets in a file are rounded. So outliers are left out by their length, not by their number.
+        let below = shortest.map_or(1.0, |shortest| {
+            let count =
+                |to: usize| -> f64 { times.buckets.iter().take(to).map(|n| f64::from(*n)).sum() };
+            count(bucket(shortest)) / count(BUCKETS).max(1.0)
+        });
+        let share = if below > 0.0 { below } else { 1.0 };
+        Self {
+            share,
+            mean: durations.mean(0.0, share),
+            durations,
         }
-        if all > outliers {
-            self.others = (sum - long).max(0.0) / (all - outliers);
-            self.drawn_mean = durations.mean(0.0, (all - outliers) / all);
-        }
-        self.durations = Some(durations);
     }
 }
 
@@ -211,32 +206,17 @@ pub fn mix(number: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use headwater_trace::times::Delta;
     use proptest::prelude::*;
 
-    fn of(values: &[u64]) -> Times {
-        let mut all = Times::default();
-        let delta = |wall: &u64| Delta {
-            wall: *wall,
-            cpu: *wall,
-            call: 0,
-        };
-        values.iter().for_each(|wall| all.add(delta(wall)));
+    fn of(values: &[u64]) -> Histogram {
+        let mut all = Histogram::default();
+        values.iter().for_each(|v| all.add(*v));
         all
     }
 
-    fn runs(all: u64) -> Runs {
-        Runs {
-            all,
-            ..Runs::default()
-        }
-    }
-
-    fn drawn(times: &Times, executions: u64, own: f64, seed: u64) -> Vec<f64> {
-        let mut strata = Strata::new(runs(executions), seed);
-        (0..executions)
-            .map(|_| strata.draw(times, own, None))
-            .collect()
+    fn drawn(times: &Histogram, drawn: u64, shortest: Option<u64>, seed: u64) -> Vec<f64> {
+        let mut strata = Strata::new(Runs { drawn, shortest }, seed);
+        (0..drawn).map(|_| strata.draw(times)).collect()
     }
 
     proptest! {
@@ -248,10 +228,10 @@ mod tests {
         }
 
         #[test]
-        fn drawn_durations_have_the_sum_of_the_recorded_ones(
+        fn the_mean_of_what_is_drawn_is_one(
             values in prop::collection::vec(prop_oneof![0..300_u64, 0..1_u64 << 40], 1..200),
             executions in 1..300_u64,
-            own in 0.0..3.0,
+            shortest in prop::option::of(1..1_u64 << 40),
             seed in any::<u64>(),
             is_round in any::<bool>(),
         ) {
@@ -259,53 +239,38 @@ mod tests {
             if is_round {
                 times.round();
             }
-            let all = drawn(&times, executions, own, seed);
+            let all = drawn(&times, executions, shortest, seed);
             let sum: f64 = all.iter().sum();
-            let expected = executions as f64 * times.wall.mean() * own;
-            prop_assert!((sum - expected).abs() <= 1e-9 * expected, "{} for {}", sum, expected);
+            let expected = executions as f64;
+            prop_assert!((sum - expected).abs() <= 1e-6 * expected, "{} for {}", sum, expected);
             prop_assert!(all.iter().all(|d| *d >= 0.0 && d.is_finite()));
-        }
-
-        #[test]
-        fn outliers_are_where_they_were(
-            short in prop::collection::vec(0..1000_u64, 0..100),
-            long in prop::collection::vec(5000..90_000_u64, 0..9),
-            own in 0.0..3.0,
-            seed in any::<u64>(),
-        ) {
-            let all: Vec<u64> = [&long[..], &short].concat();
-            prop_assume!(!all.is_empty());
-            let times = of(&all);
-            let outliers = Runs {
-                all: all.len() as u64,
-                outliers: long.len() as u64,
-                nanoseconds: long.iter().sum::<u64>() as f64,
-            };
-            let mut strata = Strata::new(outliers, seed);
-            let one = |at: usize| strata.draw(&times, own, long.get(at).copied());
-            let drawn: Vec<f64> = (0..all.len()).map(one).collect();
-            let (sum, expected) = (drawn.iter().sum::<f64>(), times.wall.sum as f64 * own);
-            prop_assert!((sum - expected).abs() <= 1e-9 * expected, "{} for {}", sum, expected);
-            prop_assert!(drawn.iter().all(|d| *d >= 0.0 && d.is_finite()));
-            if own >= 1.0 && !short.is_empty() {
-                let known = long.iter().map(|n| *n as f64);
-                prop_assert!(known.zip(&drawn).all(|(known, drawn)| known == *drawn));
-            }
         }
     }
 
     #[test]
     fn durations_differ_as_they_did() {
         let times = of(&[0, 5, 90, 100, 7000]);
-        let all = drawn(&times, 1000, 1.0, 3);
+        let all: Vec<f64> = drawn(&times, 1000, None, 3)
+            .iter()
+            .map(|d| d * times.mean())
+            .collect();
         assert!(all.iter().all(|d| (0.0..=7000.0).contains(d)));
         let long = all.iter().filter(|d| **d > 4000.0).count();
         let none = all.iter().filter(|d| **d == 0.0).count();
         assert!((50..=200).contains(&long) && none == 200, "{long} {none}");
-        assert_eq!(all, drawn(&times, 1000, 1.0, 3));
-        assert_ne!(all, drawn(&times, 1000, 1.0, 4));
+        assert_eq!(drawn(&times, 1000, None, 3), drawn(&times, 1000, None, 3));
+        assert_ne!(drawn(&times, 1000, None, 3), drawn(&times, 1000, None, 4));
         // A single one is the mean.
-        assert!(matches!(drawn(&times, 1, 1.0, 3)[..], [one] if (one - 1439.0).abs() < 1e-9));
-        assert_eq!(drawn(&of(&[]), 2, 1.0, 0), [0.0, 0.0]);
+        assert!(matches!(drawn(&times, 1, None, 3)[..], [one] if (one - 1.0).abs() < 1e-9));
+        assert_eq!(drawn(&of(&[]), 2, None, 0), [1.0, 1.0]);
+    }
+
+    #[test]
+    fn what_is_as_long_as_an_outlier_is_not_drawn() {
+        // Rounding makes the short ones fewer than they were.
+        let mut times = of(&[&[1_000_000; 499][..], &[100_000_000; 501]].concat());
+        times.round();
+        let all = drawn(&times, 499, Some(100_000_000), 1);
+        assert!(all.iter().all(|d| *d < 2.0), "{all:?}");
     }
 }

@@ -62,8 +62,8 @@ pub const CHUNK: usize = 16;
 /// Vectors of more bytes grow by an eighth.
 const LARGE: usize = 4096;
 
-/// A vector may be in two places while it grows. What is beyond this counts as memory; less, of the one vector of a thread
-/// that grows at a time, is in what a process may take beside its budget.
+/// A vector is in two places while it grows. Beyond so many bytes, that counts as memory. Below, what a process may take
+/// beside its budget has room for one vector at a time.
 const MOVED: usize = 512 << 10;
 
 /// What a vector of so many bytes grows by.

@@ -22,13 +22,13 @@ pub struct Events<'a> {
 
 /// An event as it happened.
 #[derive(Debug)]
-pub struct Happened<'a> {
+pub struct Happened<'a, 'v> {
     /// What it is.
     pub signature: &'a Signature,
     /// The event of the trace, for its times.
     pub event: &'a Event,
     /// Its values in the order of the signature's kinds. Peers are ranks of the communicator.
-    pub values: &'a [i64],
+    pub values: &'v [i64],
 }
 
 #[derive(Debug)]
@@ -129,7 +129,7 @@ impl<'a> Events<'a> {
         clippy::should_implement_trait,
         reason = "an event borrows its values from here"
     )]
-    pub fn next(&mut self) -> Option<Happened<'_>> {
+    pub fn next(&mut self) -> Option<Happened<'a, '_>> {
         if self.again.1 == 0 {
             self.again = self.find()?;
         }

@@ -292,6 +292,15 @@ impl Trace {
         });
     }
 
+    /// The shortest outlier of a thread at each event that has one on any rank, in order.
+    pub fn shortest_outliers(&self, thread: u32) -> Vec<Outlier> {
+        let rows = self.outliers.get(&thread).map_or(&[][..], Vec::as_slice);
+        let mut all: Vec<Outlier> = rows.iter().flat_map(|row| row.0.iter().copied()).collect();
+        all.sort_unstable();
+        all.dedup_by_key(|outlier| outlier.event);
+        all
+    }
+
     /// The outliers of a rank's thread, in order.
     pub fn outliers_of(&self, rank: u32, thread: u32) -> &[Outlier] {
         let rows = self.outliers.get(&thread).map_or(&[][..], Vec::as_slice);
@@ -311,10 +320,12 @@ pub struct Upcoming<'a> {
 impl<'a> Upcoming<'a> {
     /// Before the first event.
     pub fn of(trace: &'a Trace, rank: u32, thread: u32) -> Self {
-        Self {
-            outliers: trace.outliers_of(rank, thread),
-            event: 0,
-        }
+        Self::new(trace.outliers_of(rank, thread))
+    }
+
+    /// The same for some outliers, in order.
+    pub fn new(outliers: &'a [Outlier]) -> Self {
+        Self { outliers, event: 0 }
     }
 
     /// CPU time before the next event, nanoseconds, if that is an outlier.

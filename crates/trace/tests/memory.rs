@@ -1,5 +1,5 @@
-//! A recorder takes no more memory than it may, whatever the program does: real bytes, with what an allocator takes beside
-//! each piece.
+//! A recorder takes no more memory than it may, whatever the program does: real bytes, with what an allocator takes
+//! beside each piece.
 
 #![allow(unsafe_code)]
 
@@ -121,10 +121,11 @@ fn no_program_makes_a_recorder_take_more_than_it_may() {
         let s = signature(r, n, 250);
         r.event(s, &[1, 2, 3], delta);
     });
-    run("new parameters", many, |r, random, n| {
+    let (_, copies) = run("new parameters", many, |r, random, n| {
         let s = signature(r, 0, 3);
         r.event(s, &[n as i64, random.below(1 << 40) as i64, 3], delta);
     });
+    assert!(copies >= 4, "{copies} copies");
     run("new long lists", 60, |r, random, _| {
         let s = signature(r, 0, 3);
         let length = random.below(1 << 16);

@@ -125,7 +125,7 @@ pub fn sentence(scales: &Scales) -> Option<String> {
     };
     pace.is_slower().then(|| {
         format!(
-            "On {}, {:.0} % of the computation takes about {:.2} times as long as on {} for the same work. {fuller}, so this is taken for a slower machine. Without a count of instructions, it cannot be distinguished from work that does not shrink evenly in all places.",
+            "On {}, {:.0} % of the computation takes about {:.2} times as long as on {} for the same work. {fuller}, so this is attributed to a slower machine. Without a count of instructions, it cannot be distinguished from work that does not shrink evenly in all places.",
             last.words(),
             100.0 * pace.agrees,
             pace.factor,

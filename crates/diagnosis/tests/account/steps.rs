@@ -151,7 +151,7 @@ fn steps_that_hold_many_small_losses_are_named_with_their_shares() {
     assert_eq!(steps, [("advance", 40.0), ("write", 60.0)]);
     assert!(small.steps.iter().all(|step| step.without.is_empty()));
     let said = d.headline.join(" ");
-    let words = "Of the losses of all these places, 40 % are in advance at app.c:101-102 and its \
+    let words = "Of these small losses together, 40 % are in advance at app.c:101-102 and its \
                  callees; \
                  60 % in write at app.c:201-202 and its callees.";
     assert!(said.contains(words), "{said}");

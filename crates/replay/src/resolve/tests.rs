@@ -197,6 +197,64 @@ fn times_differ_as_the_recorded_ones_did() {
 }
 
 #[test]
+fn a_rank_does_not_draw_the_long_executions_of_another() {
+    let of = |rank| {
+        computing(rank, |n| {
+            let time = if rank == 0 && n % 10 == 3 {
+                100 << 20
+            } else {
+                1 << 20
+            };
+            (time, time)
+        })
+    };
+    let mut trace = of(0);
+    trace.merge(of(1));
+    let other = computations(&trace, 1, Pace::Drawn);
+    assert!(other.iter().all(|time| *time < 2e6), "{other:?}");
+    let sum: f64 = other.iter().sum();
+    assert!((sum / (1000 << 20) as f64 - 1.0).abs() < 0.05, "{sum}");
+}
+
+#[test]
+fn a_long_execution_is_as_long_as_it_was_where_the_place_is_in_two_events() {
+    let of = |rank: u32| {
+        let mut recorder = Recorder::new(1 << 20, Slack::default());
+        let [a, b, c] = ["MPI_Barrier", "MPI_Bcast", "MPI_Allreduce"]
+            .map(|name| recorder.signature(name, &[headwater_trace::trace::Kind::Comm], &[]));
+        let mut call = |signature, time| {
+            let delta = Delta {
+                wall: time,
+                cpu: time,
+                call: 10,
+            };
+            recorder.event(signature, &[0], delta);
+        };
+        for _ in 0..500 {
+            call(a, 64);
+            call(b, 1 << 20);
+        }
+        call(c, 64);
+        call(a, 64);
+        call(b, if rank == 0 { 512 << 20 } else { 1 << 20 });
+        let mut trace = Trace::of_rank(rank, 8);
+        recorder.finish(&mut trace, rank, 0);
+        trace
+    };
+    let mut trace = of(0);
+    (1..8).for_each(|rank| trace.merge(of(rank)));
+    assert_eq!(trace.outliers_of(0, 0).len(), 1);
+    let last = |rank| computations(&trace, rank, Pace::Drawn).last().copied();
+    assert_eq!(last(0), Some((512 << 20) as f64));
+    // A bucket is as wide as from a time to four times that.
+    assert!(
+        last(1).is_some_and(|time| time < 4.0 * (1 << 20) as f64),
+        "{:?}",
+        last(1)
+    );
+}
+
+#[test]
 fn long_executions_of_all_ranks_at_once_are_so_in_a_replay() {
     let of = |rank| {
         computing(rank, |n| {

@@ -91,7 +91,7 @@ impl Recorder {
             compress::Kind::Event(event) => {
                 let known = self.signatures.get(event.signature as usize);
                 let columns = known.map_or(0, |known| known.signature.kinds.len());
-                // Numbers that increase by the same are rows of any values.
+                // A run of row numbers may be rows without any order: each value may take a term.
                 let rows = event.parameters.memory() as u64
                     + event.parameters.mapped_one_by_one() * size_of::<Term>() as u64;
                 let column = size_of::<Elastic>() + PART + rows as usize;

@@ -61,13 +61,13 @@ export function LossAccount({ page }: { page: Page }) {
       )}
       {account.small && account.small.steps.length > 0 && (
         <p class="says">
-          Of the losses of all these places,{" "}
+          Of these small losses together,{" "}
           {account.small.steps.map(({ place, share, without }, i) => (
             <>
               {i > 0 && "; "}
               <Fig value={share} unit="share" from={`${from}/small/steps/${i}/share`} /> {i === 0 && "are "}in{" "}
               <PlaceName place={place} /> and its callees
-              {without.length > 0 && `, without those in ${without.join(", ")}`}
+              {without.length > 0 && `, without those in ${without.join(" and ")}`}
             </>
           ))}
           .
