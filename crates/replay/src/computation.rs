@@ -3,10 +3,11 @@
 //! The histograms of a trace are over all ranks. How much CPU time each rank takes at each place is in [`Trace::work`], so a
 //! rank that computes longer than others does so in its replay.
 
-use crate::strata::{Runs, Strata, mean_of_drawn, mix};
+use crate::mixed::mixed;
+use crate::strata::{Runs, Strata, mean_of_drawn};
 use headwater_trace::times::Times;
 use headwater_trace::trace::Trace;
-use headwater_trace::work::Place;
+use headwater_trace::work::{Expected, Place, ratio};
 use rustc_hash::FxHashMap;
 use std::time::{Duration, Instant};
 
@@ -79,9 +80,11 @@ impl Executions {
             outliers: 0,
             nanoseconds: 0.0,
         });
-        if shortest.is_some_and(|new| ran.runs.shortest.is_none_or(|known| new < known)) {
+        if let Some(new) = shortest
+            && ran.runs.shortest.is_none_or(|known| new < known)
+        {
             ran.runs.shortest = shortest;
-            ran.drawn = mean_of_drawn(&times.cpu, shortest);
+            ran.drawn = mean_of_drawn(&times.cpu, new);
         }
         match outlier {
             Some(nanoseconds) => {
@@ -101,7 +104,7 @@ impl Executions {
         for ((_, before), ran) in all {
             let expected = places.entry((ran.signature, *before)).or_default();
             expected.all += (ran.runs.drawn + ran.outliers) as f64 * ran.all;
-            expected.drawn += ran.runs.drawn as f64 * ran.drawn;
+            expected.others += ran.runs.drawn as f64 * ran.drawn;
             expected.outliers += ran.nanoseconds;
         }
         let factors = |((signature, before), expected): ((u64, u64), Expected)| {
@@ -111,7 +114,13 @@ impl Executions {
                 before,
             };
             let own = trace.work.own(place, rank, expected.all);
-            let own = expected.factors(own);
+            let (drawn, outliers) = expected.factors(own);
+            let all = ratio(own, expected.all);
+            let own = Own {
+                all,
+                drawn,
+                outliers,
+            };
             (own != Own::AS_ALL).then_some(((signature, before), own))
         };
         OwnWork(places.into_iter().filter_map(factors).collect())
@@ -120,37 +129,10 @@ impl Executions {
     /// The durations of each, to be drawn. The seed decides the order.
     fn strata(&self, seed: u64) -> FxHashMap<Source, (Strata, f64)> {
         let one = |(source, ran): (&Source, &Ran)| {
-            let seed = mix(seed ^ mix(ran.number));
+            let seed = mixed(seed ^ mixed(ran.number));
             (*source, (Strata::new(ran.runs, seed), ran.drawn))
         };
         self.0.iter().map(one).collect()
-    }
-}
-
-/// CPU time at a place, nanoseconds.
-#[derive(Clone, Copy, Debug, Default)]
-struct Expected {
-    /// By the means of all ranks: of all executions, and of those that are drawn.
-    all: f64,
-    drawn: f64,
-    /// Those that the trace has one by one, as they were.
-    outliers: f64,
-}
-
-impl Expected {
-    /// For a rank whose own CPU time there is known, nanoseconds.
-    fn factors(self, own: f64) -> Own {
-        let over = |time: f64, of: f64| if of > 0.0 { time.max(0.0) / of } else { 1.0 };
-        let is_beyond = self.outliers > own || self.drawn <= 0.0;
-        Own {
-            all: over(own, self.all),
-            drawn: over(own - self.outliers, self.drawn),
-            outliers: if is_beyond {
-                over(own, self.outliers)
-            } else {
-                1.0
-            },
-        }
     }
 }
 

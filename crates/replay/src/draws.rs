@@ -1,5 +1,6 @@
 //! Coordinated random choice: the values of an event, the same on all ranks.
 
+use crate::mixed::mixed;
 use headwater_mpi_abi::constants::PROC_NULL;
 use headwater_trace::lossy::LOST;
 use headwater_trace::trace::{Kind, Signature, Trace};
@@ -9,14 +10,6 @@ use headwater_trace::trace::{Kind, Signature, Trace};
 pub struct Draws<'a> {
     trace: &'a Trace,
     seed: u64,
-}
-
-/// SplitMix64's mixing of one number.
-fn mixed(n: u64) -> u64 {
-    let mut z = n.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
 }
 
 impl<'a> Draws<'a> {

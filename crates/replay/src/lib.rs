@@ -24,6 +24,7 @@ mod files;
 mod handles;
 pub mod library;
 mod memory;
+mod mixed;
 mod ping_pong;
 mod plan;
 mod play;

@@ -7,6 +7,7 @@
 //! Some long executions are in the trace one by one ([`headwater_trace::outliers`]). Those are not drawn, and the strata
 //! are of shorter ones.
 
+use crate::mixed::mixed;
 use headwater_trace::times::{BUCKETS, Histogram, bucket};
 
 /// How often a place ran on a rank.
@@ -18,12 +19,9 @@ pub struct Runs {
     pub shortest: Option<u64>,
 }
 
-/// The mean of the durations that are shorter than any that the trace has one by one, nanoseconds.
-pub fn mean_of_drawn(times: &Histogram, shortest: Option<u64>) -> f64 {
-    match shortest {
-        Some(_) => Shape::new(times, shortest).mean,
-        None => times.mean(),
-    }
+/// The mean of the durations that are shorter than the shortest one that the trace has one by one, nanoseconds.
+pub fn mean_of_drawn(times: &Histogram, shortest: u64) -> f64 {
+    Shape::new(times, Some(shortest)).mean
 }
 
 /// The strata of a place that were not drawn yet.
@@ -186,21 +184,13 @@ fn permuted(at: u64, length: u64, seed: u64) -> u64 {
     loop {
         let (mut left, mut right) = (at >> bits & mask, at & mask);
         for round in 1..=4 {
-            (left, right) = (right, left ^ mix(seed.wrapping_mul(round) ^ right) & mask);
+            (left, right) = (right, left ^ mixed(seed.wrapping_mul(round) ^ right) & mask);
         }
         at = left << bits | right;
         if at < length {
             return at;
         }
     }
-}
-
-/// The finisher of SplitMix64.
-pub fn mix(number: u64) -> u64 {
-    let z = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
 }
 
 #[cfg(test)]

@@ -82,11 +82,11 @@ pub fn make_room<T>(vec: &mut Vec<T>, more: usize) {
 
 /// Bytes that a vector takes, with what a large one needs to grow next.
 pub fn bytes_of<T>(vec: &Vec<T>) -> usize {
-    match vec.capacity() * size_of::<T>() {
-        0 => 0,
-        bytes if bytes < LARGE => bytes + CHUNK,
-        bytes => bytes + CHUNK + growth(bytes) + bytes.saturating_sub(MOVED),
-    }
+    bytes_of_whole(vec)
+        + match vec.capacity() * size_of::<T>() {
+            bytes if bytes < LARGE => 0,
+            bytes => growth(bytes) + bytes.saturating_sub(MOVED),
+        }
 }
 
 /// Bytes that a vector takes which does not grow any more.

@@ -31,6 +31,36 @@ pub struct Work {
     pub places: BTreeMap<Place, Units>,
 }
 
+/// How long the executions of a rank at a place take, nanoseconds of CPU time.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Expected {
+    /// All of them, by the mean of all ranks.
+    pub all: f64,
+    /// All but outliers, by the mean of all ranks.
+    pub others: f64,
+    /// The outliers, as they were.
+    pub outliers: f64,
+}
+
+impl Expected {
+    /// By what the others, and the outliers, are multiplied where the rank takes `own` in all. Outliers stay as they are,
+    /// unless rounding has made them longer than that.
+    pub fn factors(self, own: f64) -> (f64, f64) {
+        let is_beyond = self.outliers > own || self.others <= 0.0;
+        let of_outliers = if is_beyond {
+            ratio(own, self.outliers)
+        } else {
+            1.0
+        };
+        (ratio(own - self.outliers, self.others), of_outliers)
+    }
+}
+
+/// How many times a time, at least 0, is another one; 1 where that is 0.
+pub fn ratio(time: f64, of: f64) -> f64 {
+    if of > 0.0 { time.max(0.0) / of } else { 1.0 }
+}
+
 /// A run has at least so many units.
 const UNITS: u64 = 1024;
 

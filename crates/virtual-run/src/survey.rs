@@ -11,7 +11,7 @@ use headwater_mpi_abi::{Class, Kind, Mode};
 use headwater_trace::outliers::Upcoming;
 use headwater_trace::times::{BUCKETS, bucket};
 use headwater_trace::trace::{BEGIN, Trace};
-use headwater_trace::work;
+use headwater_trace::work::{self, Expected};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Computation between two calls of a stream.
@@ -24,16 +24,6 @@ pub struct Segment {
     /// By what the rank's outliers there are multiplied, so that all executions take as long as they did: 1, unless
     /// rounding has made them longer than that.
     pub of_outliers: f64,
-}
-
-/// How long the executions of a rank at a place take, nanoseconds.
-#[derive(Default)]
-struct Expected {
-    /// All of them, and all but outliers, by the mean of all ranks.
-    all: f64,
-    others: f64,
-    /// The outliers.
-    outliers: f64,
 }
 
 /// What is found out.
@@ -259,15 +249,7 @@ impl Survey {
                 before,
             };
             let own = trace.work.own(place, rank.rank, expected.all);
-            let factor = match expected.others > 0.0 {
-                true => (own - expected.outliers).max(0.0) / expected.others,
-                false => 1.0,
-            };
-            let is_beyond = expected.outliers > own || expected.others <= 0.0;
-            let of_outliers = match is_beyond && expected.outliers > 0.0 {
-                true => own / expected.outliers,
-                false => 1.0,
-            };
+            let (factor, of_outliers) = expected.factors(own);
             let place = self.places.add(Place::Between { before, after });
             self.places.add(Place::Call(after));
             self.segments.insert(
