@@ -16,9 +16,11 @@
 mod again;
 mod durations;
 mod follow;
+mod loop_body;
 mod node;
 
 pub use durations::{Durations, Short};
+pub use loop_body::LoopBody;
 pub use node::{Event, Kind, Node};
 
 use crate::budget::{CHUNK, bytes_of, make_room};
@@ -347,7 +349,7 @@ impl Stream {
         self.enter(
             Item::Node(Node {
                 trips: Vector::repeated(2, 1),
-                kind: Kind::Loop(body),
+                kind: Kind::Loop(Box::new(body.into())),
             }),
             first,
             last,
@@ -436,6 +438,18 @@ impl Stream {
 }
 
 impl Item {
+    /// In place of what was taken out.
+    const NOTHING: Self = Self::Single(Single {
+        signature: BEGIN,
+        parameters: 0,
+        before: BEGIN,
+        delta: Delta {
+            wall: 0,
+            cpu: 0,
+            call: 0,
+        },
+    });
+
     /// Whether it may be another run of the node.
     fn fits(&self, node: &Node) -> bool {
         match (self, &node.kind) {

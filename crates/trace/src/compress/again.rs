@@ -2,7 +2,6 @@
 
 use super::node::{Kind, Node, merge_rows, wrap};
 use super::{DEEPEST, Entry, Item};
-use crate::vector::Vector;
 
 /// The node on a way into `node`.
 pub(super) fn at<'a>(node: &'a mut Node, path: &[usize]) -> Option<&'a mut Node> {
@@ -75,7 +74,7 @@ pub(super) fn run_as(node: &mut Node, later: &mut [Entry], positions: &[u32]) {
         return;
     };
     let mut entries = later.iter_mut().zip(positions).peekable();
-    for (position, node) in (0..).zip(body) {
+    for (position, node) in (0..).zip(body.iter_mut()) {
         let here = entries.next_if(|(_, p)| **p == position);
         match here.map(|(entry, _)| &mut entry.item) {
             None => node.trips.push(0),
@@ -85,12 +84,10 @@ pub(super) fn run_as(node: &mut Node, later: &mut [Entry], positions: &[u32]) {
                     event.add(single);
                 }
             }
-            Some(Item::Node(other)) => {
-                let nothing = Node {
-                    trips: Vector::default(),
-                    kind: Kind::Loop(Vec::new()),
-                };
-                node.append(std::mem::replace(other, nothing));
+            Some(item @ Item::Node(_)) => {
+                if let Item::Node(other) = std::mem::replace(item, Item::NOTHING) {
+                    node.append(other);
+                }
             }
         }
     }
@@ -173,8 +170,8 @@ pub(super) fn run_again(
     let runs = node.runs_of_body();
     node.trips.add_to_last(1);
     if let Kind::Loop(body) = &mut node.kind {
-        let mine = std::mem::take(body);
-        *body = merge_rows(mine, runs, row, 1);
+        let mine = std::mem::take(&mut **body).into();
+        **body = merge_rows(mine, runs, row, 1).into();
     }
 }
 

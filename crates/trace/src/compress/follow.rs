@@ -504,7 +504,7 @@ impl Node {
                 *number += 1;
             }
             Kind::Loop(body) => {
-                for node in body {
+                for node in body.iter_mut() {
                     node.take_times(slots, number);
                 }
             }

@@ -7,6 +7,7 @@
 use super::durations::Durations;
 use crate::align::{Step, align};
 use crate::budget::{CHUNK, bytes_of, make_room};
+use crate::compress::LoopBody;
 use crate::times::Delta;
 use crate::vector::Vector;
 
@@ -25,7 +26,7 @@ pub enum Kind {
     /// An event.
     Event(Box<Event>),
     /// A row of nodes, which runs as often as all trips together say.
-    Loop(Vec<Node>),
+    Loop(Box<LoopBody>),
 }
 
 /// An event, with all that happened there.
@@ -142,8 +143,8 @@ impl Node {
         match (&mut self.kind, later.kind) {
             (Kind::Event(event), Kind::Event(later)) => event.merge(&later),
             (Kind::Loop(body), Kind::Loop(later)) => {
-                let mine = std::mem::take(body);
-                *body = merge_rows(mine, before, later, after);
+                let mine = std::mem::take(&mut **body).into();
+                **body = merge_rows(mine, before, (*later).into(), after).into();
             }
             _ => {}
         }
@@ -161,7 +162,7 @@ impl Node {
     pub fn depth(&self) -> usize {
         match &self.kind {
             Kind::Event(_) => 0,
-            Kind::Loop(body) => 1 + body.iter().map(Self::depth).max().unwrap_or(0),
+            Kind::Loop(body) => 1 + body.depth(),
         }
     }
 
@@ -177,7 +178,7 @@ impl Node {
                         + bytes_of(&event.times)
                         + times.sum::<usize>()
                 }
-                Kind::Loop(body) => bytes_of(body) + body.iter().map(Self::memory).sum::<usize>(),
+                Kind::Loop(body) => size_of::<LoopBody>() + CHUNK + body.memory(),
             }
     }
 }
@@ -263,7 +264,7 @@ pub(super) fn wrap(row: &mut Vec<Node>, from: usize, to: usize, runs: u64) {
         from,
         Node {
             trips: Vector::repeated(1, runs),
-            kind: Kind::Loop(body),
+            kind: Kind::Loop(Box::new(body.into())),
         },
     );
 }

@@ -136,7 +136,8 @@ impl Recorder {
         let trips = Elastic::of(node.trips, ranks.clone());
         let body = match node.kind {
             compress::Kind::Loop(row) => Body::Loop(
-                row.into_iter()
+                Vec::from(*row)
+                    .into_iter()
                     .map(|node| self.finished(node, ranks))
                     .collect(),
             ),
