@@ -156,9 +156,19 @@ impl Trace {
 
     /// The shorter form: packed, or plain if the trace is too large for that.
     pub fn to_packed_bytes(&self) -> Vec<u8> {
-        let bodies = [true, false].into_iter();
-        let bodies = bodies.filter_map(|has_round_times| self.packed_body(true, has_round_times));
+        // Nobody knows which is shorter before both are there.
+        let (round, other) = std::thread::scope(|scope| {
+            let other = || self.packed_body(true, false);
+            let thread = std::thread::Builder::new().spawn_scoped(scope, other);
+            let round = self.packed_body(true, true);
+            match thread {
+                Ok(thread) => (round, thread.join().ok().flatten()),
+                // The system has no thread left.
+                Err(_) => (round, other()),
+            }
+        });
         // A reader takes a limited number of numbers for each byte, and tables have many.
+        let bodies = [round, other].into_iter().flatten();
         let body = bodies.min_by_key(Vec::len);
         let body = body.or_else(|| self.packed_body(false, false));
         let form = PACKED | self.form_of_parts();

@@ -97,12 +97,38 @@ fn logarithm(x: f64) -> f64 {
     })
 }
 
+/// Bits that have the same contexts, but for their places in a number. A number is several bits, and what each of its
+/// contexts has learned lies together: it is looked up once for all of them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Contexts {
+    /// The contexts. Those from `count` on are 0.
+    pub all: [u64; MOST],
+    /// How many there are.
+    pub count: usize,
+    /// Bits with the same number share what they learn about the worth of contexts.
+    pub weights: u64,
+    /// How many places there are.
+    pub places: usize,
+}
+
+/// Where in [`Mixing`] these bits have what they learned.
+#[derive(Clone, Copy, Default)]
+struct Found {
+    contexts: Contexts,
+    /// The chance at the first place, by context.
+    chances: [usize; MOST],
+    weights: usize,
+}
+
 /// All that was learned.
 #[derive(Default)]
 pub(super) struct Mixing {
     chances: Vec<Chance>,
     by_context: FxHashMap<u64, usize>,
-    weights: FxHashMap<u64, [f64; MOST]>,
+    weights: Vec<[f64; MOST]>,
+    by_weights: FxHashMap<u64, usize>,
+    /// Those that were looked up last.
+    last: Found,
 }
 
 /// The probability of a bit, and what it comes from.
@@ -111,40 +137,30 @@ pub(super) struct Mixed {
     pub one: u32,
     probability: f64,
     logits: [f64; MOST],
-    chances: [usize; MOST],
-    count: usize,
-    /// Which weights were used.
-    weights: u64,
+    place: usize,
 }
 
 impl Mixing {
-    /// The probability that a bit is 1 in these contexts. Bits with the same number `weights` share what they learn about
-    /// the worth of contexts.
-    pub(super) fn mix(&mut self, contexts: &[u64], weights: u64) -> Mixed {
-        let count = contexts.len().min(MOST);
+    /// The probability that the bit at a place is 1 in these contexts.
+    pub(super) fn mix(&mut self, contexts: &Contexts, place: usize) -> Mixed {
+        if self.last.contexts != *contexts {
+            self.look_up(contexts);
+        }
         let mut mixed = Mixed {
             one: 0,
             probability: 0.0,
             logits: [0.0; MOST],
-            chances: [0; MOST],
-            count,
-            weights,
+            place,
         };
-        let slots = mixed.logits.iter_mut().zip(&mut mixed.chances);
-        for (context, (logit, at)) in contexts.iter().zip(slots) {
-            let next = self.chances.len();
-            *at = *self.by_context.entry(*context).or_insert(next);
-            if *at == next {
-                self.chances.push(Chance {
-                    one: 1 << 15,
-                    seen: 0,
-                });
-            }
-            *logit = self.chances.get(*at).map_or(0.0, |chance| chance.logit());
+        let Found {
+            chances, weights, ..
+        } = &self.last;
+        let count = contexts.count;
+        for (logit, at) in mixed.logits.iter_mut().zip(chances).take(count) {
+            let chance = self.chances.get(at + place);
+            *logit = chance.map_or(0.0, |chance| chance.logit());
         }
-        let sum = if count > 2 { SUM_OF_WEIGHTS } else { 1.0 };
-        let first = [sum / count as f64; MOST];
-        let weights = self.weights.entry(weights).or_insert(first);
+        let weights = self.weights.get(*weights).copied().unwrap_or_default();
         let parts = weights.iter().zip(&mixed.logits).take(count);
         let logit: f64 = parts.map(|(weight, logit)| weight * logit).sum();
         let logit = logit.clamp(-LARGEST_LOGIT, LARGEST_LOGIT);
@@ -153,16 +169,39 @@ impl Mixing {
         mixed
     }
 
-    /// Learns what the bit was.
+    fn look_up(&mut self, contexts: &Contexts) {
+        const NEW: Chance = Chance {
+            one: 1 << 15,
+            seen: 0,
+        };
+        let count = contexts.count;
+        for (context, at) in contexts.all.iter().zip(&mut self.last.chances).take(count) {
+            let next = self.chances.len();
+            *at = *self.by_context.entry(*context).or_insert(next);
+            if *at == next {
+                self.chances.resize(next + contexts.places, NEW);
+            }
+        }
+        let next = self.weights.len();
+        self.last.weights = *self.by_weights.entry(contexts.weights).or_insert(next);
+        if self.last.weights == next {
+            let sum = if count > 2 { SUM_OF_WEIGHTS } else { 1.0 };
+            self.weights.push([sum / count as f64; MOST]);
+        }
+        self.last.contexts = *contexts;
+    }
+
+    /// Learns what the bit was, the one that was mixed last.
     pub(super) fn learn(&mut self, mixed: &Mixed, bit: bool) {
         let error = f64::from(u8::from(bit)) - mixed.probability;
-        if let Some(weights) = self.weights.get_mut(&mixed.weights) {
-            for (weight, logit) in weights.iter_mut().zip(&mixed.logits).take(mixed.count) {
+        let count = self.last.contexts.count;
+        if let Some(weights) = self.weights.get_mut(self.last.weights) {
+            for (weight, logit) in weights.iter_mut().zip(&mixed.logits).take(count) {
                 *weight += RATE * error * logit;
             }
         }
-        for at in mixed.chances.iter().take(mixed.count) {
-            if let Some(chance) = self.chances.get_mut(*at) {
+        for at in self.last.chances.iter().take(count) {
+            if let Some(chance) = self.chances.get_mut(at + mixed.place) {
                 chance.learn(bit);
             }
         }
@@ -192,12 +231,18 @@ mod tests {
         for i in 0..2000_u64 {
             // One context says nothing, the other all.
             let bit = i * i % 7 < 3;
-            let mixed = mixing.mix(&[1, 2 + u64::from(bit)], 0);
+            let contexts = Contexts {
+                all: [1, 2 + u64::from(bit), 0, 0, 0, 0],
+                count: 2,
+                weights: 0,
+                places: 1,
+            };
+            let mixed = mixing.mix(&contexts, 0);
             wrong += u32::from(i >= 1000 && (mixed.one > 32768) != bit);
             mixing.learn(&mixed, bit);
         }
         assert_eq!(wrong, 0);
-        let weights = mixing.weights.get(&0).copied().unwrap_or_default();
+        let weights = mixing.weights.first().copied().unwrap_or_default();
         assert!(weights[1] > 2.0 * weights[0], "{weights:?}");
     }
 }

@@ -7,7 +7,7 @@
 
 use super::Error;
 use super::codec::{Coder, Field, HINTS, Hints, NOTHING};
-use super::mixing::{self, Mixing};
+use super::mixing::{self, Contexts, Mixing};
 
 /// How many numbers a byte may give at most, on average: it bounds what a hostile file makes its reader do.
 pub(super) const NUMBERS_PER_BYTE: u64 = 32;
@@ -218,10 +218,38 @@ const CLASS_BITS: u32 = 2;
 #[derive(Clone, Copy)]
 enum Part {
     Flag,
+    Byte,
     Length,
     Leading(u32),
     Sign,
 }
+
+/// Places of bits whose probabilities lie together, a power of 2.
+const PLACES: u32 = 16;
+
+impl Part {
+    fn number(self) -> u32 {
+        match self {
+            // Bytes have fields of their own.
+            Self::Flag | Self::Byte => 0,
+            Self::Length => 1,
+            Self::Sign => 2,
+            Self::Leading(length) => 3 + length,
+        }
+    }
+
+    /// How many places its bits have, up to [`PLACES`].
+    fn places(self) -> u32 {
+        match self {
+            Self::Flag | Self::Sign => 1,
+            Self::Leading(_) => 1 << MODELLED,
+            Self::Byte | Self::Length => PLACES,
+        }
+    }
+}
+
+/// So many bits behind the highest one are modelled, at most.
+const MODELLED: u32 = 3;
 
 impl<B: Bits> Packed<B> {
     fn new(bits: B, most_numbers: u64) -> Self {
@@ -249,29 +277,28 @@ impl<B: Bits> Packed<B> {
         part: Part,
         at: u32,
     ) -> Result<bool, Error> {
-        let part = match part {
-            Part::Flag => 0,
-            Part::Length => 1,
-            Part::Sign => 2,
-            Part::Leading(length) => 3 + length,
-        };
+        let number = part.number();
         let of = |context: u32| {
             u64::from(field as u8) << 56
                 | u64::from(context & 0xff_ffff) << 32
-                | u64::from(part) << 16
-                | u64::from(at & 0xffff)
+                | u64::from(number) << 16
+                | u64::from((at / PLACES) & 0xffff)
         };
         let own = of(context);
-        let mut contexts = [of(ANY), own, 0, 0, 0, 0];
-        let mut count = 2;
+        let mut contexts = Contexts {
+            all: [of(ANY), own, 0, 0, 0, 0],
+            count: 2,
+            weights: 0,
+            places: part.places() as usize,
+        };
         let hints = (1..).zip(self.hints).filter(|(_, hint)| *hint != 0);
-        for ((place, hint), context) in hints.zip(contexts.iter_mut().skip(2)) {
+        for ((place, hint), context) in hints.zip(contexts.all.iter_mut().skip(2)) {
             *context = scattered(scattered(own) ^ u64::from(hint) << 3 ^ place);
-            count += 1;
+            contexts.count += 1;
         }
-        let contexts = contexts.get(..count).unwrap_or_default();
-        let weights = (count as u64) << 16 | u64::from(field as u8) << 8 | u64::from(part.min(4));
-        let mixed = self.mixing.mix(contexts, weights);
+        contexts.weights =
+            (contexts.count as u64) << 16 | u64::from(field as u8) << 8 | u64::from(number.min(4));
+        let mixed = self.mixing.mix(&contexts, (at % PLACES) as usize);
         let bit = self.bits.bit(bit, mixed.one)?;
         self.mixing.learn(&mixed, bit);
         Ok(bit)
@@ -288,7 +315,7 @@ impl<B: Bits> Packed<B> {
         if length == 0 {
             return Ok(0);
         }
-        let modelled = if length <= 8 { 3 } else { 1 };
+        let modelled = if length <= 8 { MODELLED } else { 1 };
         let mut read = 1_u64;
         for i in (0..length - 1).rev() {
             let bit = value >> i & 1 == 1;
@@ -367,7 +394,7 @@ impl<B: Bits> Packed<B> {
                 value >> i & 1 == 1,
                 field,
                 u32::from(before),
-                Part::Flag,
+                Part::Byte,
                 read,
             )?;
             read = read << 1 | u32::from(bit);
