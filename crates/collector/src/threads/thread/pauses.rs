@@ -8,12 +8,16 @@ use crate::threads::pause::{self, PauseState};
 use headwater_mpi_call::record::NO_PARAMS;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// World collectives left so far.
+/// World collectives that were left while recording was paused.
 static WORLD_COLLECTIVES: AtomicU64 = AtomicU64::new(0);
 
-/// The thread is leaving a collective over the whole world.
+/// The thread is leaving a collective over the whole world. This counts in pauses only: the other ones need not be known,
+/// and an atomic sum waits for all that the program has written.
+#[inline]
 pub fn world_collective() {
-    WORLD_COLLECTIVES.fetch_add(1, Ordering::Relaxed);
+    if !PauseState::now().is_on() {
+        WORLD_COLLECTIVES.fetch_add(1, Ordering::Relaxed);
+    }
 }
 
 /// What a thread knows about pauses.
