@@ -240,6 +240,9 @@ pub enum Described {
     Page,
 }
 
+/// The most memory that the trace may be allowed to take in each process, MiB.
+pub const MOST_TRACE_MEMORY: u32 = 1 << 16;
+
 /// Options of recording.
 #[derive(Clone, Debug, ClapArgs)]
 pub struct Recording {
@@ -259,6 +262,9 @@ pub struct Recording {
     /// strides or loops). Such a trace is smaller, and can be replayed only with random choice.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=1_000_000))]
     pub lossy: Option<u32>,
+    /// The trace may take so many MiB of memory in each process [default: 7]. Later calls are only counted.
+    #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_TRACE_MEMORY)))]
+    pub trace_memory: Option<u32>,
     /// Print the command that would be run, and do not run it.
     #[arg(long)]
     pub dry_run: bool,

@@ -13,6 +13,6 @@ mod tables;
 pub use error::FormatError;
 #[cfg(feature = "tables")]
 pub use tables::{
-    Claim, HEADER_NAME, TRACE_NAME, VERSION, finish_run, format_document, is_finished, is_run,
-    open_run, read_run, read_trace, recorders_of, run_bytes, write_run,
+    Claim, Finished, HEADER_NAME, TRACE_NAME, VERSION, finish_run, format_document, is_finished,
+    is_run, open_run, read_run, read_trace, recorders_of, run_bytes, write_run,
 };

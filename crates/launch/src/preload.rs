@@ -79,6 +79,8 @@ pub struct Asked {
     pub alike: Option<String>,
     /// In a trace, parameters whose values take more terms are histograms.
     pub lossy: Option<u32>,
+    /// What the traces of a process may take, MiB, unless it is as usual.
+    pub trace_memory: Option<u32>,
 }
 
 impl Asked {
@@ -91,6 +93,7 @@ impl Asked {
             ("HEADWATER_TRACE_SLACK", number(self.slack)),
             ("HEADWATER_TRACE_ALIKE", self.alike),
             ("HEADWATER_TRACE_LOSSY", number(self.lossy)),
+            ("HEADWATER_TRACE_MEMORY", number(self.trace_memory)),
         ]
         .into_iter()
         .filter_map(|(name, value)| Some((name, value?)))

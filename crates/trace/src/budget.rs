@@ -5,6 +5,9 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+/// What the recorders of a process may take, unless the user allows more, MiB.
+pub const USUAL_MEBIBYTES: u32 = 7;
+
 /// Bytes that are left for the recorders of a process.
 #[derive(Debug)]
 pub struct Budget(AtomicUsize);

@@ -3,7 +3,7 @@
 
 #![allow(unsafe_code)]
 
-use headwater_trace::budget::Budget;
+use headwater_trace::budget::{Budget, USUAL_MEBIBYTES};
 use headwater_trace::likeness::Slack;
 use headwater_trace::recorder::Recorder;
 use headwater_trace::times::Delta;
@@ -55,7 +55,7 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-const LIMIT: usize = 7 << 20;
+const LIMIT: usize = (USUAL_MEBIBYTES as usize) << 20;
 
 /// What remains of the 8 MiB of a rank.
 const SLACK: usize = 1 << 20;

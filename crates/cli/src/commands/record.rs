@@ -11,14 +11,16 @@ use crate::output::{SCHEMA, eprint_line, print, quoted, shell_line};
 use crate::progress::Progress;
 use headwater_dataflow::run::threads;
 use headwater_format::spool::layout::{MERGED_NAME, UNKNOWN_NAME};
-use headwater_format::{Claim, FormatError, HEADER_NAME, finish_run, run_bytes};
+use headwater_format::{Claim, Finished, FormatError, HEADER_NAME, finish_run, run_bytes};
 use headwater_launch::{
     Asked, Between, Ended, LaunchError, ProgramKind, asked, collector_named, collector_path,
     kind_of, may_be_recorded, not_sanitized, place_before_program, program_in_path, recognise,
     supervise, with_collector,
 };
 use headwater_model::run::{Header, Run};
+use headwater_trace::budget::USUAL_MEBIBYTES;
 use headwater_trace::likeness::{MOST_RANGES, Slack};
+use headwater_trace::trace::Loss;
 use rustix::fs::{Access, access};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -31,6 +33,10 @@ pub struct Recorded {
     pub dir: PathBuf,
     /// The data.
     pub run: Run,
+    /// What the streams of its trace have lost.
+    pub losses: Vec<Loss>,
+    /// What the traces of a process could take, MiB.
+    pub trace_memory: u32,
     /// How the launcher ended.
     pub ended: Ended,
 }
@@ -206,6 +212,7 @@ fn asked_for(recording: &Recording) -> Asked {
         slack: recording.signature_slack,
         alike: alike(recording),
         lossy: recording.lossy,
+        trace_memory: recording.trace_memory,
     }
 }
 
@@ -249,6 +256,9 @@ fn launching(
     }
     if let Some(terms) = recording.lossy {
         ours.extend(["--lossy".into(), terms.to_string()]);
+    }
+    if let Some(mebibytes) = recording.trace_memory {
+        ours.extend(["--trace-memory".into(), mebibytes.to_string()]);
     }
     ours.push("--".into());
     let line = place_before_program(command, &ours).map_err(|e| e.to_string())?;
@@ -335,8 +345,8 @@ pub fn record(
         );
     });
     drop(stage);
-    let run = match run {
-        Ok(run) => run,
+    let Finished { run, losses } = match run {
+        Ok(finished) => finished,
         Err(e) => {
             if matches!(e, FormatError::OnlyWrapper(_)) {
                 // What is recorded of it is not worth keeping.
@@ -375,6 +385,8 @@ pub fn record(
             .strip_prefix(&here)
             .map_or(dir.clone(), Path::to_path_buf),
         run,
+        losses,
+        trace_memory: recording.trace_memory.unwrap_or(USUAL_MEBIBYTES),
         ended,
     })
 }

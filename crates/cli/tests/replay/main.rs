@@ -5,6 +5,7 @@
 mod support;
 
 mod lossy;
+mod memory;
 
 use headwater_replay::compare::difference;
 use headwater_trace::trace::{Loss, Trace};

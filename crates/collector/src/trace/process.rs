@@ -5,7 +5,7 @@ use crate::storage::process_spool;
 use headwater_mpi_abi::{FUNCTIONS, Kind as Meaning, fields};
 use headwater_mpi_call::library::Library;
 use headwater_mpi_call::parameters::{Made, Tables};
-use headwater_trace::budget::Budget;
+use headwater_trace::budget::{Budget, USUAL_MEBIBYTES};
 use headwater_trace::likeness::Slack;
 use headwater_trace::lossy::Lossy;
 use headwater_trace::trace::{Kind, Loss, Trace};
@@ -13,9 +13,6 @@ use std::ffi::CString;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 static PROCESS: OnceLock<Process> = OnceLock::new();
-
-/// The most memory that the events of all threads take, bytes.
-const MOST_MEMORY: usize = 7 << 20;
 
 /// What is said of a rank until its trace is written.
 pub const UNFINISHED: &str =
@@ -74,10 +71,13 @@ pub fn begin(
         let name = CString::new(name).unwrap_or_default();
         loader::symbol(&name)
     };
+    let mebibytes = std::env::var("HEADWATER_TRACE_MEMORY").ok();
+    let mebibytes = mebibytes.and_then(|v| v.parse::<u32>().ok());
+    let mebibytes = mebibytes.unwrap_or(USUAL_MEBIBYTES) as usize;
     process_spool::say(UNFINISHED);
     PROCESS.get_or_init(|| Process {
         tables: Tables::new(library, rank, size, threaded, &symbol),
-        budget: Arc::new(Budget::new(MOST_MEMORY)),
+        budget: Arc::new(Budget::new(mebibytes.saturating_mul(1 << 20))),
         slack: Slack { frames, ranges },
         lossy: terms.map(|terms| Lossy {
             terms,

@@ -14,7 +14,7 @@ mod trace;
 pub use claim::Claim;
 pub use document::format_document;
 pub use run::{
-    HEADER_NAME, VERSION, finish_run, is_finished, is_run, open_run, read_run, recorders_of,
-    run_bytes, write_run,
+    Finished, HEADER_NAME, VERSION, finish_run, is_finished, is_run, open_run, read_run,
+    recorders_of, run_bytes, write_run,
 };
 pub use trace::{TRACE_NAME, read_trace};

@@ -8,6 +8,7 @@ use crate::FormatError;
 use crate::spool::layout::UNKNOWN_NAME;
 use crate::spool::{Recorder, doubt, read_spool, recorders, spool_files, went_on};
 use headwater_model::run::*;
+use headwater_trace::trace::Loss;
 use serde_json::{Value, json};
 use std::io::{ErrorKind, Write};
 use std::os::unix::fs::MetadataExt;
@@ -245,7 +246,9 @@ pub fn open_run(dir: &Path) -> Result<Run, FormatError> {
     }
     match ours {
         Err(going) => so_far(dir).unwrap_or(Err(going)),
-        Ok(_ours) if !recorders_of(dir)?.iter().any(|r| r.is_here) => finish_run(dir, |_| ()),
+        Ok(_ours) if !recorders_of(dir)?.iter().any(|r| r.is_here) => {
+            Ok(finish_run(dir, |_| ())?.run)
+        }
         Ok(_) => so_far(dir).unwrap_or_else(|| Err(FormatError::NotARun(dir.to_path_buf()))),
     }
 }
@@ -315,12 +318,21 @@ fn check_owner(dir: &Path) -> Result<(), FormatError> {
     Ok(())
 }
 
+/// A run whose tables are complete.
+#[derive(Debug)]
+pub struct Finished {
+    /// The data.
+    pub run: Run,
+    /// What the streams of its trace have lost.
+    pub losses: Vec<Loss>,
+}
+
 /// Makes the tables of the run in `dir` from its spool, which is removed when they are complete. `complete` adds to
 /// the header what only the recorder knows.
 ///
 /// # Errors
 /// As [`read_spool`] and [`write_run`].
-pub fn finish_run(dir: &Path, complete: impl FnOnce(&mut Header)) -> Result<Run, FormatError> {
+pub fn finish_run(dir: &Path, complete: impl FnOnce(&mut Header)) -> Result<Finished, FormatError> {
     let spool = spool_in(dir).ok_or_else(|| FormatError::NotARun(dir.to_path_buf()))?;
     let mut run = read_spool(&spool)?;
     complete(&mut run.header);
@@ -343,7 +355,10 @@ pub fn finish_run(dir: &Path, complete: impl FnOnce(&mut Header)) -> Result<Run,
     if spool != dir && !traces.some_remain {
         let _ = std::fs::remove_dir_all(&spool);
     }
-    Ok(run)
+    Ok(Finished {
+        run,
+        losses: traces.losses,
+    })
 }
 
 /// Whether the tables of the run in `dir` are complete.

@@ -53,6 +53,8 @@ fn read(file: &Path) -> Result<Trace, FormatError> {
 pub(super) struct Taken {
     /// Sentences about what is missing.
     pub missing: Vec<String>,
+    /// What the streams of the trace have lost.
+    pub losses: Vec<Loss>,
     /// Whether some remain in the spool, because they are not in the trace of the run.
     pub some_remain: bool,
     /// Files that are in the trace of the run.
@@ -92,6 +94,7 @@ pub(super) fn take(spool: &Path, dir: &Path) -> Result<Taken, FormatError> {
     }
     Ok(Taken {
         missing: found.missing,
+        losses: found.trace.map_or_else(Vec::new, |trace| trace.losses),
         some_remain: found.some_remain,
         used: found.used,
     })

@@ -1,10 +1,16 @@
 //! What is said of a recorded run in one line.
 
 use super::Recorded;
-use headwater_format::{TRACE_NAME, read_trace, run_bytes};
+use crate::args::MOST_TRACE_MEMORY;
+use headwater_format::run_bytes;
 use headwater_model::run::{Header, Run};
 use headwater_model::{RankSet, words};
+use headwater_trace::trace::Loss;
+use std::collections::BTreeMap;
 use std::path::Path;
+
+/// The memory that is proposed for a whole trace is so many times what its calls seem to need.
+const MORE: f64 = 1.25;
 
 /// An exit code above this one is that of a program that a signal ended.
 const SIGNALS: u8 = 128;
@@ -87,7 +93,7 @@ pub fn summary(recorded: &Recorded) -> String {
     if let Some(why) = disk_full(&recorded.run) {
         line += &format!("; {why}");
     }
-    if let Some(why) = trace_ends_early(&recorded.dir) {
+    if let Some(why) = trace_ends_early(&recorded.losses, h.ranks, recorded.trace_memory) {
         line += &format!("; {why}");
     }
     if recorded.ended.code != 0 && recorded.ended.asked_to_end.is_none() {
@@ -96,22 +102,37 @@ pub fn summary(recorded: &Recorded) -> String {
     line
 }
 
-/// Says that memory for the trace in `dir` ran out, and how much is missing; `None` if there is no trace or nothing is.
-fn trace_ends_early(dir: &Path) -> Option<String> {
-    if !dir.join(TRACE_NAME).exists() {
-        return None;
+/// Says that memory for the trace, of so many MiB, ran out on some of `size` ranks, how much is missing, and what would hold
+/// all of it; `None` if nothing is missing.
+fn trace_ends_early(losses: &[Loss], size: u32, mebibytes: u32) -> Option<String> {
+    let mut by_rank: BTreeMap<u32, (u64, u64)> = BTreeMap::new();
+    for loss in losses.iter().filter(|loss| loss.lost > 0) {
+        let (kept, lost) = by_rank.entry(loss.rank).or_default();
+        *kept = kept.saturating_add(loss.kept);
+        *lost = lost.saturating_add(loss.lost);
     }
-    let trace = read_trace(dir).ok()?;
-    let losses = || trace.losses.iter().filter(|loss| loss.lost > 0);
-    let ranks: RankSet = losses().map(|loss| loss.rank).collect();
+    let ranks: RankSet = by_rank.keys().copied().collect();
     if ranks.is_empty() {
         return None;
     }
-    let lost = losses().fold(0, |sum: u64, loss| sum.saturating_add(loss.lost));
-    let who = words::ranks(&ranks, trace.size, WHO);
-    Some(format!(
-        "memory for the trace ran out on {who}, so it ends early: {lost} later calls are missing"
-    ))
+    let who = words::ranks(&ranks, size, WHO);
+    let lost = by_rank.values().map(|(_, lost)| *lost);
+    let all_lost = lost.fold(0, u64::saturating_add);
+    let mut line = format!(
+        "memory for the trace ran out on {who}, so it ends early: {all_lost} later calls are missing"
+    );
+    let calls = by_rank
+        .values()
+        .map(|(kept, lost)| (*kept, kept.saturating_add(*lost)));
+    let factors = calls.map(|(kept, all)| all as f64 / kept as f64);
+    let whole = factors.fold(1.0, f64::max) * f64::from(mebibytes) * MORE;
+    if whole < f64::from(MOST_TRACE_MEMORY) {
+        let whole = whole.ceil();
+        line += &format!(
+            "; if they are like those before, --trace-memory {whole} holds all of them ({whole} MiB in each process)"
+        );
+    }
+    Some(line)
 }
 
 /// What people want to know first of a run that has come into being: where, on how many ranks, how long, how large.
@@ -136,28 +157,26 @@ fn scale(header: &Header) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use headwater_trace::trace::{Loss, Trace};
 
     #[test]
     fn a_trace_that_ends_early_is_reported() {
-        let dir = tempfile::tempdir().expect("a temporary directory");
-        assert_eq!(trace_ends_early(dir.path()), None);
-        let mut trace = Trace::of_rank(0, 2);
-        trace.merge(Trace::of_rank(1, 2));
-        let file = dir.path().join(TRACE_NAME);
-        std::fs::write(&file, trace.to_packed_bytes()).expect("writes");
-        assert_eq!(trace_ends_early(dir.path()), None);
-        trace.losses.push(Loss {
-            rank: 1,
+        let loss = |rank, kept, lost| Loss {
+            rank,
             thread: 0,
-            kept: 3,
-            lost: 90,
-        });
-        std::fs::write(&file, trace.to_packed_bytes()).expect("writes");
-        let said = trace_ends_early(dir.path()).expect("a sentence");
-        assert!(
-            said.contains("rank 1,") && said.contains("90 later calls"),
-            "{said}"
-        );
+            kept,
+            lost,
+        };
+        // A rank that ended without MPI_Finalize has not run out of memory.
+        assert_eq!(trace_ends_early(&[loss(0, 3, 0)], 2, 7), None);
+        let said = trace_ends_early(&[loss(0, 30, 0), loss(1, 30, 90)], 2, 7);
+        let said = said.expect("a sentence");
+        for words in ["rank 1,", "90 later calls", "--trace-memory 36 "] {
+            assert!(said.contains(words), "{said}");
+        }
+        // Nobody knows what holds all, or it is more than may be asked for.
+        for loss in [loss(1, 0, 90), loss(1, 1, 90_000)] {
+            let said = trace_ends_early(&[loss], 2, 7).expect("a sentence");
+            assert!(said.ends_with("later calls are missing"), "{said}");
+        }
     }
 }
