@@ -300,3 +300,60 @@ fn what_a_library_calls_back_is_the_programs_own() {
         [(CauseClass::UnevenWork, 105, "12-15".to_string())]
     );
 }
+
+/// The cause in a library without source lines that calls MPI itself, called by a program that has source lines or not.
+fn late_in_a_parallel_library(program_has_lines: bool) -> (String, u64) {
+    let mut run = recorded(&[((0x600, 0x10000), &|r| late(r, 2.0, 1.0))]);
+    let library = Module {
+        path: "/lib/libsolver.so".into(),
+        build_id: "cd".into(),
+    };
+    run.modules.push(library.clone());
+    // The samples are in its loop, behind its reduction.
+    for (context, offset) in [(REDUCTION, 0x81), (CtxId(FIRST + 1), 0x10)] {
+        let context = &mut run.contexts[context.0 as usize];
+        (context.module, context.offset) = (run.modules.len() as u32 - 1, offset);
+    }
+    let row = |kind, parent, address| Vertex {
+        file: None,
+        ..vertex(&(kind, parent, 0, (address, 0)))
+    };
+    let structure = ModuleStructure {
+        path: library.path.clone(),
+        build_id: library.build_id.clone(),
+        functions: vec![Function {
+            name: 0,
+            symbol: Some(0),
+            ranges: vec![(0, 0x100)],
+            vertices: vec![
+                row(VertexKind::Function, None, 0),
+                row(VertexKind::Loop, Some(0), 0x10),
+                row(VertexKind::MpiCall, Some(0), 0x80),
+            ],
+            owners: vec![(0, 0x80, 1), (0x80, 0x100, 2)],
+        }],
+        strings: vec!["solve_all".into()],
+        ..Default::default()
+    };
+    let mut program = own();
+    if !program_has_lines {
+        let all = program.functions.iter_mut();
+        all.flat_map(|f| &mut f.vertices)
+            .for_each(|v| v.file = None);
+    }
+    let structures = Structures::new([(module(), program), (library, structure)]);
+    let d = diagnose(vec![run], structures, &Options::default()).expect("one run is enough");
+    let [cause] = &d.causes[..] else {
+        panic!("{:?}", found(&d));
+    };
+    let place = &cause.place;
+    (place.module.clone(), place.address)
+}
+
+#[test]
+fn a_parallel_library_is_the_program_where_its_caller_has_no_source_lines() {
+    let library = ("/lib/libsolver.so".to_string(), 0x10);
+    assert_eq!(late_in_a_parallel_library(false), library);
+    let program = ("/home/u/app".to_string(), 0x300);
+    assert_eq!(late_in_a_parallel_library(true), program);
+}
