@@ -1,11 +1,11 @@
 //! Reports calls to code that the user cannot change as the loop or function around them.
 //!
-//! A library without source lines is such code, unless the code around the call has none either and the library calls MPI.
-//! Then the parallel program is in the library, and what calls it is a command that starts it (GROMACS, LAMMPS): the
-//! function that calls the library would say nothing.
+//! A library without source lines is such code, unless the code around the call has none either and the library calls MPI
+//! or makes threads. Then the parallel program is in the library, and what calls it is a command that starts it (GROMACS,
+//! LAMMPS): the function that calls the library would say nothing.
 
 use crate::find::candidate::Candidate;
-use headwater_graph::{Pag, TopDown, VertexIx};
+use headwater_graph::{Pag, TopDown, VertexIx, is_runtime_library};
 use headwater_model::diagnosis::CauseClass;
 use headwater_model::psg::VertexKind;
 use rustc_hash::FxHashSet;
@@ -21,15 +21,21 @@ fn leads_out(pag: &Pag, v: VertexIx) -> bool {
     vertex.kind == VertexKind::ExternalCall && !pag.children[v as usize].iter().any(inside)
 }
 
-/// Modules that call MPI.
+/// Modules that call MPI or make threads, apart from runtime libraries.
 fn parallel(pag: &Pag) -> FxHashSet<u32> {
     let all = (0..pag.children.len() as VertexIx).map(|v| pag.top.get(v));
-    let calls = all.filter(|vertex| vertex.kind == VertexKind::MpiCall);
-    calls.map(|vertex| vertex.module).collect()
+    let calls = all.filter(|v| matches!(v.kind, VertexKind::MpiCall | VertexKind::ThreadCall));
+    let mut modules: FxHashSet<u32> = calls.map(|vertex| vertex.module).collect();
+    modules.retain(|module| {
+        let known = pag.structures.get(*module);
+        known.is_some_and(|(module, _)| !is_runtime_library(&module.path))
+    });
+    modules
 }
 
 /// The loop or function around the call by which `v` leaves the program's code, and the name of what is called. A function
-/// with source lines that such code calls back is the program's again. `parallel` are the modules that call MPI.
+/// with source lines that such code calls back is the program's again. `parallel` are the modules with the
+/// parallel program.
 fn home(pag: &Pag, v: VertexIx, parallel: &FxHashSet<u32>) -> Option<(VertexIx, String)> {
     let call = pag.top.ancestors(v).find(|v| leads_out(pag, *v))?;
     let is_back = |v: VertexIx| {
