@@ -262,7 +262,7 @@ pub struct Recording {
     /// strides or loops). Such a trace is smaller, and can be replayed only with random choice.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=1_000_000))]
     pub lossy: Option<u32>,
-    /// The trace may take so many MiB of memory in each process [default: 7]. Later calls are only counted.
+    /// Memory for the trace in each process, in MiB [default: 7]. When it is used up, later calls are only counted.
     #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_TRACE_MEMORY)))]
     pub trace_memory: Option<u32>,
     /// Print the command that would be run, and do not run it.

@@ -301,9 +301,13 @@ fn what_a_library_calls_back_is_the_programs_own() {
     );
 }
 
-/// The cause in a library without source lines that calls MPI itself, called by a program that has source lines or not.
-fn late_in_a_parallel_library(program_has_lines: bool) -> (String, u64) {
-    let mut run = recorded(&[((0x600, 0x10000), &|r| late(r, 2.0, 1.0))]);
+/// The cause in a library without source lines that calls MPI itself. The program that calls it has source lines or not, and
+/// computes for some seconds itself.
+fn late_in_a_parallel_library(program_has_lines: bool, program_computes: f64) -> (String, u64) {
+    let mut run = recorded(&[
+        ((0x600, 0x10000), &|r| late(r, 2.0, 1.0)),
+        ((0, 0x10), &|_| program_computes),
+    ]);
     let library = Module {
         path: "/lib/libsolver.so".into(),
         build_id: "cd".into(),
@@ -353,7 +357,8 @@ fn late_in_a_parallel_library(program_has_lines: bool) -> (String, u64) {
 #[test]
 fn a_parallel_library_is_the_program_where_its_caller_has_no_source_lines() {
     let library = ("/lib/libsolver.so".to_string(), 0x10);
-    assert_eq!(late_in_a_parallel_library(false), library);
+    assert_eq!(late_in_a_parallel_library(false, 0.05), library);
     let program = ("/home/u/app".to_string(), 0x300);
-    assert_eq!(late_in_a_parallel_library(true), program);
+    assert_eq!(late_in_a_parallel_library(true, 0.05), program);
+    assert_eq!(late_in_a_parallel_library(false, 0.5), program);
 }

@@ -161,8 +161,9 @@ impl Trace {
             let other = || self.packed_body(true, false);
             let thread = std::thread::Builder::new().spawn_scoped(scope, other);
             let round = self.packed_body(true, true);
-            match thread {
-                Ok(thread) => (round, thread.join().ok().flatten()),
+            match thread.map(|thread| thread.join()) {
+                Ok(Ok(other)) => (round, other),
+                Ok(Err(panic)) => std::panic::resume_unwind(panic),
                 // The system has no thread left.
                 Err(_) => (round, other()),
             }

@@ -174,8 +174,9 @@ fn growing(
     let mut evidence = vec![
         format!("per rank {}, {}", before.words(base_p), now.words(p)),
         format!(
-            "{} per rank without waiting for anybody on {base_p} ranks, {} on {p}",
+            "{} per rank without waiting for anybody on {}, {} on {p}",
             time(before.seconds),
+            words::count(base_p as usize),
             time(now.seconds),
         ),
     ];

@@ -123,6 +123,9 @@ impl Late {
         let lowest = late.iter().copied().fold(f64::INFINITY, f64::min);
         let of = |group: &[f64]| stats::variance(group) * group.len() as f64;
         let within = ((of(&late) + of(&others)) / row.len() as f64).sqrt();
+        // What late ranks should need is what the others do, so these must be alike themselves: where work is divided
+        // unevenly, two ranks may have equal shares by chance, and others less, each another one.
+        let within = within.max(stats::variance(&others).sqrt());
         let gap = stats::mean(&late) - stats::mean(&others);
         let step = lowest - stats::max(&others);
         if stats::is_above(STEP * excess, step) || gap < APART * within {
@@ -310,6 +313,16 @@ mod tests {
         // Another cause makes rank 3 the latest of all, but at this place rank 1 is certainly late too.
         let here = Late::within(&row, &whole, 0.01).expect("ranks are late here");
         assert_eq!(here.ranks, [1, 3]);
+    }
+
+    #[test]
+    fn others_that_are_not_alike_are_no_measure_of_late_ranks() {
+        // A box of which a part is empty, divided into four: two whole parts, a half and none.
+        let row = [0.595, 0.590, 0.292, 0.004];
+        let shape = Shape::Spread { slope: None };
+        assert_eq!(late(&row, &[0, 1]), (vec![0, 1], shape, 0.37025));
+        let row = [0.595, 0.590, 0.030, 0.004];
+        assert_eq!(late(&row, &[0, 1]).1, Shape::Few);
     }
 
     #[test]

@@ -159,7 +159,9 @@ fn to_workers(call: &Call<'_>) -> Result<Vec<Value>, PassError> {
 
 fn to_program(call: &Call<'_>) -> Result<Vec<Value>, PassError> {
     let (scales, mut all) = (call.found::<Scales>(0)?, together(call)?);
-    all.found = outside::bring_home(scales.pag(), all.found);
+    if let Some((last, _)) = scales.last() {
+        all.found = outside::bring_home(scales.pag(), last, all.found);
+    }
     found(all)
 }
 

@@ -1,14 +1,58 @@
 //! Reports calls to code that the user cannot change as the loop or function around them.
 //!
-//! A library without source lines is such code, unless the code around the call has none either and the library calls MPI
-//! or makes threads. Then the parallel program is in the library, and what calls it is a command that starts it (GROMACS,
-//! LAMMPS): the function that calls the library would say nothing.
+//! A library without source lines is such code. But a program may only start a library that is the parallel program
+//! (GROMACS, LAMMPS): if neither has source lines, the function that calls the library says nothing, and causes stay inside.
 
 use crate::find::candidate::Candidate;
-use headwater_graph::{Pag, TopDown, VertexIx, is_runtime_library};
+use crate::measure::scale::Scale;
+use headwater_graph::{Pag, TopDown, TopVertex, VertexIx, is_runtime_library};
 use headwater_model::diagnosis::CauseClass;
 use headwater_model::psg::VertexKind;
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// A program only starts a library if it computes at most this part of what the library does.
+const STARTS: f64 = 0.1;
+
+/// What is known of the modules of a program.
+struct Modules {
+    /// Those that call MPI; in a program without MPI, those that make threads. Runtime libraries are none of them.
+    parallel: FxHashSet<u32>,
+    /// What each computes itself, seconds, all ranks together.
+    computes: FxHashMap<u32, f64>,
+}
+
+impl Modules {
+    fn of(pag: &Pag, scale: &Scale) -> Self {
+        let all = || (0..pag.children.len() as VertexIx).map(|v| pag.top.get(v));
+        let with = |kind: VertexKind| -> FxHashSet<u32> {
+            let is_own = |module: u32| {
+                let known = pag.structures.get(module);
+                known.is_some_and(|(module, _)| !is_runtime_library(&module.path))
+            };
+            let calls = all().filter(|v| v.kind == kind && is_own(v.module));
+            calls.map(|v| v.module).collect()
+        };
+        let mut parallel = with(VertexKind::MpiCall);
+        if !all().any(|v| v.kind == VertexKind::MpiCall) {
+            parallel = with(VertexKind::ThreadCall);
+        }
+        let mut computes: FxHashMap<u32, f64> = FxHashMap::default();
+        let data = &scale.view().computation;
+        for (number, key) in (0..).zip(&data.keys) {
+            let seconds = data.busy.row(number).map_or(0.0, |row| row.sum());
+            *computes.entry(pag.top.get(key.vertex).module).or_default() += seconds;
+        }
+        Self { parallel, computes }
+    }
+
+    /// Whether the library that is called is the parallel program, and the module that calls it only starts it.
+    fn starts(&self, caller: &TopVertex, library: u32) -> bool {
+        let computes = |module: u32| self.computes.get(&module).copied().unwrap_or(0.0);
+        library != caller.module
+            && self.parallel.contains(&library)
+            && computes(caller.module) <= STARTS * computes(library)
+    }
+}
 
 /// Whether `v` is a call to code without source lines, outside the module that calls.
 fn leads_out(pag: &Pag, v: VertexIx) -> bool {
@@ -21,31 +65,27 @@ fn leads_out(pag: &Pag, v: VertexIx) -> bool {
     vertex.kind == VertexKind::ExternalCall && !pag.children[v as usize].iter().any(inside)
 }
 
-/// Modules that call MPI or make threads, apart from runtime libraries.
-fn parallel(pag: &Pag) -> FxHashSet<u32> {
-    let all = (0..pag.children.len() as VertexIx).map(|v| pag.top.get(v));
-    let calls = all.filter(|v| matches!(v.kind, VertexKind::MpiCall | VertexKind::ThreadCall));
-    let mut modules: FxHashSet<u32> = calls.map(|vertex| vertex.module).collect();
-    modules.retain(|module| {
-        let known = pag.structures.get(*module);
-        known.is_some_and(|(module, _)| !is_runtime_library(&module.path))
-    });
-    modules
-}
-
 /// The loop or function around the call by which `v` leaves the program's code, and the name of what is called. A function
-/// with source lines that such code calls back is the program's again. `parallel` are the modules with the
-/// parallel program.
-fn home(pag: &Pag, v: VertexIx, parallel: &FxHashSet<u32>) -> Option<(VertexIx, String)> {
+/// with source lines that such code calls back is the program's again, and so is a library that is the parallel program.
+fn home(pag: &Pag, modules: &Modules, v: VertexIx) -> Option<(VertexIx, String)> {
     let call = pag.top.ancestors(v).find(|v| leads_out(pag, *v))?;
+    let caller = pag.top.get(call);
     let is_back = |v: VertexIx| {
         let vertex = pag.top.get(v);
         vertex.kind == VertexKind::Function
-            && vertex.module == pag.top.get(call).module
+            && vertex.module == caller.module
             && pag.place(v).file.is_some()
     };
     let mut called = pag.top.ancestors(v).take_while(|v| *v != call);
     if called.any(is_back) {
+        return None;
+    }
+    let called = pag.children[call as usize].iter();
+    let mut libraries = called.map(|c| pag.top.get(*c).module);
+    let has_lines = |v: VertexIx| pag.place(v).file.is_some();
+    if libraries.any(|library| modules.starts(caller, library))
+        && !pag.top.ancestors(call).any(has_lines)
+    {
         return None;
     }
     let named = |v: &VertexIx| {
@@ -54,28 +94,20 @@ fn home(pag: &Pag, v: VertexIx, parallel: &FxHashSet<u32>) -> Option<(VertexIx, 
             && (kind.is_loop() || matches!(kind, VertexKind::Function | VertexKind::Inlined))
     };
     let around = pag.top.ancestors(call).skip(1).find(named)?;
-    let is_parallel = |c: &VertexIx| {
-        let module = pag.top.get(*c).module;
-        module != pag.top.get(call).module && parallel.contains(&module)
-    };
-    let is_program = pag.children[call as usize].iter().any(is_parallel);
-    if is_program && pag.place(around).file.is_none() {
-        return None;
-    }
     Some((around, pag.place(call).name))
 }
 
-/// If a cause is computation in such a call, its place becomes the loop or function around it.
-pub fn bring_home(pag: &Pag, found: Vec<Candidate>) -> Vec<Candidate> {
+/// If a cause is computation in such a call, its place becomes the loop or function around it. `scale` is the largest one.
+pub fn bring_home(pag: &Pag, scale: &Scale, found: Vec<Candidate>) -> Vec<Candidate> {
     let mut out: Vec<Candidate> = Vec::new();
-    let parallel = parallel(pag);
+    let modules = Modules::of(pag, scale);
     for mut c in found {
         // Sleep belongs to the call that sleeps.
         let computes = c.class.is_computation() && c.class != CauseClass::SystemCallOrIo;
-        if let Some((around, name)) = home(pag, c.vertex, &parallel).filter(|_| computes) {
+        if let Some((around, name)) = home(pag, &modules, c.vertex).filter(|_| computes) {
             c.vertex = around;
             c.evidence.push(format!("mostly in {name}"));
-            let homes = c.twins.iter().filter_map(|v| home(pag, *v, &parallel));
+            let homes = c.twins.iter().filter_map(|v| home(pag, &modules, *v));
             c.twins = homes.map(|h| h.0).filter(|v| *v != around).collect();
             c.twins.sort_unstable();
             c.twins.dedup();

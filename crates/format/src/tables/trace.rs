@@ -15,8 +15,8 @@ use std::path::{Path, PathBuf};
 /// Name of the trace in the directory of a run.
 pub const TRACE_NAME: &str = "trace.hwtr";
 
-/// The largest trace that is read, bytes.
-const LARGEST: u64 = 1 << 30;
+/// The largest trace that is read, bytes: of a thousand ranks that each have some MiB of calls of their own.
+const LARGEST: u64 = 1 << 34;
 
 /// Reads the trace at `path`: a file, or a run that has one, finished or not.
 ///

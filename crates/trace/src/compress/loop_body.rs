@@ -1,7 +1,7 @@
 //! The row of nodes that a loop repeats. It knows how much memory it takes, and how deeply loops are nested in it.
 //!
-//! A trace whose calls hardly repeat has very many nodes, and the recorder asks for these figures again and again. Whoever
-//! changes a node inside of loops goes through all of them, so each of these forgets its figures. The others keep theirs.
+//! A trace whose calls hardly repeat has very many nodes, and the recorder asks for these figures again and again. A change
+//! of a node goes through all loops around it (`DerefMut`), and each of these forgets its figures. The others keep theirs.
 
 use super::Node;
 use crate::budget::bytes_of;
@@ -12,9 +12,9 @@ use std::ops::{Deref, DerefMut};
 #[derive(Debug, Default)]
 pub struct LoopBody {
     nodes: Vec<Node>,
-    /// Bytes of all that the nodes take; 0 if that is to be found out.
+    /// Bytes of all that the nodes take; 0 if not computed yet.
     memory: Cell<usize>,
-    /// Loops inside of loops, one more than that; 0 if that is to be found out.
+    /// One more than the depth of loops inside; 0 if not computed yet.
     depth: Cell<usize>,
 }
 

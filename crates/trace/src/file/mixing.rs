@@ -111,9 +111,9 @@ pub(super) struct Contexts {
     pub places: usize,
 }
 
-/// Where in [`Mixing`] these bits have what they learned.
+/// Where in [`Mixing`] some contexts have what they learned.
 #[derive(Clone, Copy, Default)]
-struct Found {
+struct LookedUp {
     contexts: Contexts,
     /// The chance at the first place, by context.
     chances: [usize; MOST],
@@ -127,8 +127,8 @@ pub(super) struct Mixing {
     by_context: FxHashMap<u64, usize>,
     weights: Vec<[f64; MOST]>,
     by_weights: FxHashMap<u64, usize>,
-    /// Those that were looked up last.
-    last: Found,
+    /// What was looked up last: mostly, the next bit is of the same number.
+    last: LookedUp,
 }
 
 /// The probability of a bit, and what it comes from.
@@ -152,7 +152,7 @@ impl Mixing {
             logits: [0.0; MOST],
             place,
         };
-        let Found {
+        let LookedUp {
             chances, weights, ..
         } = &self.last;
         let count = contexts.count;

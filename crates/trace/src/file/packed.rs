@@ -224,8 +224,9 @@ enum Part {
     Sign,
 }
 
-/// Places of bits whose probabilities lie together, a power of 2.
-const PLACES: u32 = 16;
+/// Places of bits whose probabilities lie together, a power of 2. More would be faster, but a hostile file could have one
+/// bit in each of very many contexts.
+const PLACES: u32 = 8;
 
 impl Part {
     fn number(self) -> u32 {

@@ -9,7 +9,7 @@ use headwater_trace::trace::Loss;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// The memory that is proposed for a whole trace is so many times what its calls seem to need.
+/// The memory that is proposed for a whole trace is so many times what the recorded calls suggest.
 const MORE: f64 = 1.25;
 
 /// An exit code above this one is that of a program that a signal ended.
@@ -102,8 +102,8 @@ pub fn summary(recorded: &Recorded) -> String {
     line
 }
 
-/// Says that memory for the trace, of so many MiB, ran out on some of `size` ranks, how much is missing, and what would hold
-/// all of it; `None` if nothing is missing.
+/// Says that memory for the trace, of so many MiB, ran out on some of `size` ranks, how many calls are missing, and how
+/// much memory they would need; `None` if nothing is missing.
 fn trace_ends_early(losses: &[Loss], size: u32, mebibytes: u32) -> Option<String> {
     let mut by_rank: BTreeMap<u32, (u64, u64)> = BTreeMap::new();
     for loss in losses.iter().filter(|loss| loss.lost > 0) {
@@ -121,16 +121,16 @@ fn trace_ends_early(losses: &[Loss], size: u32, mebibytes: u32) -> Option<String
     let mut line = format!(
         "memory for the trace ran out on {who}, so it ends early: {all_lost} later calls are missing"
     );
-    let calls = by_rank
-        .values()
-        .map(|(kept, lost)| (*kept, kept.saturating_add(*lost)));
-    let factors = calls.map(|(kept, all)| all as f64 / kept as f64);
-    let whole = factors.fold(1.0, f64::max) * f64::from(mebibytes) * MORE;
-    if whole < f64::from(MOST_TRACE_MEMORY) {
-        let whole = whole.ceil();
-        line += &format!(
-            "; if they are like those before, --trace-memory {whole} holds all of them ({whole} MiB in each process)"
-        );
+    // A rank of which nothing could be recorded says nothing about memory.
+    let known = by_rank.values().filter(|(kept, _)| *kept > 0);
+    let factors = known.map(|(kept, lost)| 1.0 + *lost as f64 / *kept as f64);
+    if let Some(factor) = factors.reduce(f64::max) {
+        let whole = (factor * f64::from(mebibytes) * MORE).ceil();
+        if whole <= f64::from(MOST_TRACE_MEMORY) {
+            line += &format!(
+                "; if these are like the earlier ones, --trace-memory {whole} should be enough ({whole} MiB in each process)"
+            );
+        }
     }
     Some(line)
 }
@@ -170,10 +170,10 @@ mod tests {
         assert_eq!(trace_ends_early(&[loss(0, 3, 0)], 2, 7), None);
         let said = trace_ends_early(&[loss(0, 30, 0), loss(1, 30, 90)], 2, 7);
         let said = said.expect("a sentence");
-        for words in ["rank 1,", "90 later calls", "--trace-memory 36 "] {
+        for words in ["rank 1,", "90 later calls", "--trace-memory 35 "] {
             assert!(said.contains(words), "{said}");
         }
-        // Nobody knows what holds all, or it is more than may be asked for.
+        // Nothing shows how much memory they need, or it is more than may be asked for.
         for loss in [loss(1, 0, 90), loss(1, 1, 90_000)] {
             let said = trace_ends_early(&[loss], 2, 7).expect("a sentence");
             assert!(said.ends_with("later calls are missing"), "{said}");

@@ -11,8 +11,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// World collectives that were left while recording was paused.
 static WORLD_COLLECTIVES: AtomicU64 = AtomicU64::new(0);
 
-/// The thread is leaving a collective over the whole world. This counts in pauses only: the other ones need not be known,
-/// and an atomic sum waits for all that the program has written.
+/// The thread is leaving a collective over the whole world. Only those in pauses are counted: an atomic addition waits
+/// until all that the program has written is in the caches.
 #[inline]
 pub fn world_collective() {
     if !PauseState::now().is_on() {
