@@ -362,3 +362,24 @@ fn a_parallel_library_is_the_program_where_its_caller_has_no_source_lines() {
     assert_eq!(late_in_a_parallel_library(true, 0.05), program);
     assert_eq!(late_in_a_parallel_library(false, 0.5), program);
 }
+
+/// The gain, in seconds, of mending uneven work on four ranks, of which one alone takes `alone` seconds.
+fn gain_beside(alone: f64) -> f64 {
+    let one = recorded_on(1, &[((0, 0x300), &|_| alone)]);
+    let four = recorded_on(4, &[((0, 0x300), &|r| if r < 2 { 6.0 } else { 1.0 })]);
+    let d = diagnose(vec![one, four], structures(), &Options::default()).expect("two runs");
+    let uneven = d
+        .causes
+        .iter()
+        .filter(|c| c.class == CauseClass::UnevenWork);
+    uneven.map(|c| c.gain_seconds).sum()
+}
+
+#[test]
+fn work_that_one_rank_does_alone_can_be_divided_but_not_saved() {
+    let divided = gain_beside(14.0);
+    assert!((divided - 2.5).abs() < 0.1, "{divided}");
+    // Ranks that do more than one rank does alone have work of their own.
+    let more = gain_beside(4.0);
+    assert!((more - 5.0).abs() < 0.1, "{more}");
+}

@@ -37,6 +37,12 @@ const TESTED: f64 = 0.9;
 /// Standard error of the time of a place that samples missed, as a part of that time.
 const MISSED: f64 = 0.25;
 
+/// What late ranks do beyond the others is compared with what one rank alone does if it is this part of all work at a place.
+const LARGE: f64 = 0.25;
+
+/// Ranks together do as much as one alone if the difference is at most this part of what late ranks do beyond the others.
+const SAME: f64 = 1.0 / 3.0;
+
 /// The finder.
 pub const FINDER: Finder = Finder {
     name: "uneven-work",
@@ -58,6 +64,7 @@ fn find(pag: &Pag, scales: &[Scale], charged: &Charged, least: f64) -> Vec<Candi
         smaller: Smaller::new(pag, scales),
         charged: charged.rows(),
         waits: useful::waits(scale),
+        alone: alone(pag, scales),
         pag,
         scale,
         least,
@@ -94,7 +101,17 @@ struct Search<'a> {
     charged: Vec<(u32, &'a [f64])>,
     /// Places where ranks sleep until their threads have finished.
     waits: FxHashSet<VertexIx>,
+    /// What one rank alone takes, if the smallest scale is one rank.
+    alone: Option<Inclusive>,
     least: f64,
+}
+
+/// What one rank alone takes, if the smallest of several scales is one rank.
+fn alone(pag: &Pag, scales: &[Scale]) -> Option<Inclusive> {
+    let scale = scales.first().filter(|s| s.p == 1 && scales.len() > 1)?;
+    let data = &scale.view().computation;
+    let keys: Vec<u32> = (0..data.keys.len() as u32).collect();
+    Some(Inclusive::new(pag, scale.view(), &data.busy, &keys))
 }
 
 impl Search<'_> {
@@ -241,6 +258,10 @@ impl Search<'_> {
             Some(whole) => Late::within(&row, &whole.late, of_samples(&whole.late.ranks))?,
             None => Late::new(&row, here.first)?,
         };
+        let late = match here.of {
+            Of::All => self.divided(late, &row, part),
+            Of::Sleep => late,
+        };
         let sampling = of_samples(&late.ranks) / (late.ranks.len().max(1) as f64).sqrt();
         let timing = match here.of {
             Of::All => self.noise.of_timing(&inside, &row, &late),
@@ -276,6 +297,26 @@ impl Search<'_> {
             noise: timing.hypot(sampling),
             sampling,
         })
+    }
+
+    /// The same, but if all ranks together do at a place what one rank does alone, there is no more work than that: late
+    /// ranks have a larger part of it, which can be given to others but not saved. One late rank may as well have work of
+    /// its own.
+    fn divided(&self, late: Late, row: &[f64], part: &Part) -> Late {
+        let Some(alone) = &self.alone else {
+            return late;
+        };
+        let all: f64 = row.iter().sum();
+        let one: f64 = alone.sum(&part.vertices).iter().sum();
+        let beyond = late.ranks.len() as f64 * (late.high - late.level);
+        let is_divided = late.ranks.len() > 1
+            && !late.evens_out()
+            && beyond >= LARGE * all
+            && (all - one).abs() <= SAME * beyond;
+        match is_divided {
+            true => late.evened_out(row),
+            false => late,
+        }
     }
 
     /// Evidence from smaller scales for a place. Causes are not taken off there, so smaller scales are no evidence for

@@ -36,7 +36,7 @@ const LINE: usize = 6;
 pub enum Shape {
     /// A few ranks, apart from the others; they should need the median or mean of these.
     Few,
-    /// Most ranks: a few others have less. The excess of most ranks cannot be removed, only evened out.
+    /// Ranks whose excess cannot be removed, only evened out, as others have less: mostly because they are most ranks.
     Most,
     /// All ranks differ, without a step between late ranks and others; the late ones are those above the mean. `slope`
     /// is by how much the time rises with each rank, if it rises in a line.
@@ -214,6 +214,15 @@ impl Late {
     /// Whether late ranks can only give work to others, not save it.
     pub fn evens_out(&self) -> bool {
         self.shape != Shape::Few
+    }
+
+    /// The same ranks, whose excess can only be evened out.
+    pub fn evened_out(self, row: &[f64]) -> Self {
+        Self {
+            shape: Shape::Most,
+            level: stats::mean(row),
+            ..self
+        }
     }
 
     /// By rank: whether it is late.
