@@ -14,7 +14,7 @@ use crate::find::uneven::{Of, SAME_RANKS, Uneven, in_common, join, merge, most_f
 use crate::measure::chance::{Noise, Smaller};
 use crate::measure::holder::{BLURRED, Doubt, Holder, Part, WHOLE, excess};
 use crate::measure::inclusive::Inclusive;
-use crate::measure::late::{Late, ranks_of, slowest};
+use crate::measure::late::{Late, Shape, ranks_of, slowest};
 use crate::measure::places::Places;
 use crate::measure::scale::Scale;
 use crate::measure::timing;
@@ -37,10 +37,12 @@ const TESTED: f64 = 0.9;
 /// Standard error of the time of a place that samples missed, as a part of that time.
 const MISSED: f64 = 0.25;
 
-/// What late ranks do beyond the others is compared with what one rank alone does if it is this part of all work at a place.
+/// What late ranks do beyond the others is compared with what one rank alone does if it is at least this part of all work
+/// at the place.
 const LARGE: f64 = 0.25;
 
-/// Ranks together do as much as one alone if the difference is at most this part of what late ranks do beyond the others.
+/// Ranks together do as much as one alone if the difference is at most this part of what late ranks do beyond the
+/// others.
 const SAME: f64 = 1.0 / 3.0;
 
 /// The finder.
@@ -64,7 +66,8 @@ fn find(pag: &Pag, scales: &[Scale], charged: &Charged, least: f64) -> Vec<Candi
         smaller: Smaller::new(pag, scales),
         charged: charged.rows(),
         waits: useful::waits(scale),
-        alone: alone(pag, scales),
+        alone: scales.first().filter(|s| s.p == 1).map(|s| all_of(pag, s)),
+        together: all_of(pag, scale),
         pag,
         scale,
         least,
@@ -101,17 +104,17 @@ struct Search<'a> {
     charged: Vec<(u32, &'a [f64])>,
     /// Places where ranks sleep until their threads have finished.
     waits: FxHashSet<VertexIx>,
-    /// What one rank alone takes, if the smallest scale is one rank.
+    /// What one rank alone computes, if the smallest scale is one rank, and what all ranks compute at the largest one.
     alone: Option<Inclusive>,
+    together: Inclusive,
     least: f64,
 }
 
-/// What one rank alone takes, if the smallest of several scales is one rank.
-fn alone(pag: &Pag, scales: &[Scale]) -> Option<Inclusive> {
-    let scale = scales.first().filter(|s| s.p == 1 && scales.len() > 1)?;
+/// All that is computed at a scale.
+fn all_of(pag: &Pag, scale: &Scale) -> Inclusive {
     let data = &scale.view().computation;
     let keys: Vec<u32> = (0..data.keys.len() as u32).collect();
-    Some(Inclusive::new(pag, scale.view(), &data.busy, &keys))
+    Inclusive::new(pag, scale.view(), &data.busy, &keys)
 }
 
 impl Search<'_> {
@@ -258,10 +261,6 @@ impl Search<'_> {
             Some(whole) => Late::within(&row, &whole.late, of_samples(&whole.late.ranks))?,
             None => Late::new(&row, here.first)?,
         };
-        let late = match here.of {
-            Of::All => self.divided(late, &row, part),
-            Of::Sleep => late,
-        };
         let sampling = of_samples(&late.ranks) / (late.ranks.len().max(1) as f64).sqrt();
         let timing = match here.of {
             Of::All => self.noise.of_timing(&inside, &row, &late),
@@ -290,6 +289,12 @@ impl Search<'_> {
                     }
             }
         };
+        let are_few = here.of == Of::All && late.shape == Shape::Few && late.ranks.len() > 1;
+        let late =
+            match is_late && are_few && self.can_only_be_divided(&late, &row, part, of_samples) {
+                true => late.divided(&row),
+                false => late,
+            };
         is_late.then_some(Known {
             row,
             late,
@@ -299,24 +304,30 @@ impl Search<'_> {
         })
     }
 
-    /// The same, but if all ranks together do at a place what one rank does alone, there is no more work than that: late
-    /// ranks have a larger part of it, which can be given to others but not saved. One late rank may as well have work of
-    /// its own.
-    fn divided(&self, late: Late, row: &[f64], part: &Part) -> Late {
-        let Some(alone) = &self.alone else {
-            return late;
-        };
-        let all: f64 = row.iter().sum();
-        let one: f64 = alone.sum(&part.vertices).iter().sum();
-        let beyond = late.ranks.len() as f64 * (late.high - late.level);
-        let is_divided = late.ranks.len() > 1
-            && !late.evens_out()
-            && beyond >= LARGE * all
-            && (all - one).abs() <= SAME * beyond;
-        match is_divided {
-            true => late.evened_out(row),
-            false => late,
+    /// Whether the work of a few late ranks can be given to others but not saved: if the others are not alike, they do not
+    /// show what is needed, and if all ranks together do what one rank does alone, there is no more work than that. With one
+    /// late rank, the latter may be work that rank 0 always has.
+    fn can_only_be_divided(
+        &self,
+        late: &Late,
+        row: &[f64],
+        part: &Part,
+        of_samples: impl Fn(&[u32]) -> f64,
+    ) -> bool {
+        let others: Vec<bool> = late.mask(row.len()).iter().map(|m| !m).collect();
+        if !late.has_measure(row, of_samples(&ranks_of(&others))) {
+            return true;
         }
+        // Causes that were taken off belong to the work of the place, and one rank may come there by other call paths.
+        let vertices = match part.place {
+            WHOLE => vec![TopDown::ROOT],
+            place => self.places.vertices(place),
+        };
+        let of = |all: &Inclusive| all.sum(&vertices).iter().sum::<f64>();
+        let all = of(&self.together);
+        let beyond = late.ranks.len() as f64 * (late.high - late.level);
+        let is_same = |alone: &Inclusive| (all - of(alone)).abs() <= SAME * beyond;
+        beyond >= LARGE * all && self.alone.as_ref().is_some_and(is_same)
     }
 
     /// Evidence from smaller scales for a place. Causes are not taken off there, so smaller scales are no evidence for

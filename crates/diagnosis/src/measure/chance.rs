@@ -73,7 +73,7 @@ impl<'a> Noise<'a> {
         // Where all differ, the excess is that of the latest rank alone.
         let n = match late.shape {
             Shape::Spread { .. } => 1.0,
-            Shape::Few | Shape::Most => late.ranks.len().max(1) as f64,
+            Shape::Few | Shape::Most | Shape::Divided => late.ranks.len().max(1) as f64,
         };
         let few = SAMPLES * self.scale.period / n;
         let one = self.of_samples(inside, &others);
@@ -86,7 +86,7 @@ impl<'a> Noise<'a> {
         let sampling = match late.shape {
             // The excess is that of the latest rank alone.
             Shape::Spread { .. } => self.of_samples(inside, &late.ranks),
-            Shape::Few | Shape::Most => {
+            Shape::Few | Shape::Most | Shape::Divided => {
                 // Seconds for each sample, if all ranks do the same.
                 let all: Vec<u32> = (0..self.scale.p).collect();
                 let unit = self.of_samples(inside, &all).powi(2) / stats::mean(row);

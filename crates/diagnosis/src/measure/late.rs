@@ -36,8 +36,10 @@ const LINE: usize = 6;
 pub enum Shape {
     /// A few ranks, apart from the others; they should need the median or mean of these.
     Few,
-    /// Ranks whose excess cannot be removed, only evened out, as others have less: mostly because they are most ranks.
+    /// Most ranks: a few others have less. The excess of most ranks cannot be removed, only evened out.
     Most,
+    /// A few ranks, as in `Few`, but nothing shows that they do more than has to be done: it can only be divided evenly.
+    Divided,
     /// All ranks differ, without a step between late ranks and others; the late ones are those above the mean. `slope`
     /// is by how much the time rises with each rank, if it rises in a line.
     Spread {
@@ -216,13 +218,21 @@ impl Late {
         self.shape != Shape::Few
     }
 
-    /// The same ranks, whose excess can only be evened out.
-    pub fn evened_out(self, row: &[f64]) -> Self {
+    /// The same ranks, whose work can only be divided evenly.
+    pub fn divided(self, row: &[f64]) -> Self {
         Self {
-            shape: Shape::Most,
+            shape: Shape::Divided,
             level: stats::mean(row),
             ..self
         }
+    }
+
+    /// Whether the others in `row` are alike, so that late ranks can be measured by them. Samples leave an error of `blur`
+    /// seconds in the time of each.
+    pub fn has_measure(&self, row: &[f64], blur: f64) -> bool {
+        let others = pick(row, &self.mask(row.len()), false);
+        let spread = (stats::variance(&others) - blur * blur).max(0.0).sqrt();
+        self.high - self.low >= APART * spread
     }
 
     /// By rank: whether it is late.
@@ -236,7 +246,7 @@ impl Late {
         let own = match self.shape {
             // The excess is that of the slowest rank alone.
             Shape::Spread { .. } => 1,
-            Shape::Few => self.ranks.len(),
+            Shape::Few | Shape::Divided => self.ranks.len(),
             Shape::Most => ranks.saturating_sub(self.ranks.len()),
         };
         ranks as f64 / own.max(1) as f64
@@ -263,6 +273,10 @@ impl Late {
                 Some("all ranks differ here; the ranks given are those above the mean".to_string())
             }
             Shape::Most => Some("the other ranks have less work here".to_string()),
+            Shape::Divided => Some(
+                "nothing shows that there is more work than has to be done: the gain is that of dividing it evenly"
+                    .to_string(),
+            ),
             Shape::Few => None,
         }
     }

@@ -108,6 +108,13 @@ impl Places {
     pub fn is_outermost(&self, v: VertexIx) -> bool {
         self.outermost.get(v as usize).copied().unwrap_or(false)
     }
+
+    /// The vertices of a place, apart from those inside of others.
+    pub fn vertices(&self, place: u32) -> Vec<VertexIx> {
+        let all = (0..).zip(&self.of).filter(|(_, of)| **of == place);
+        let all = all.map(|(v, _)| v);
+        all.filter(|v| self.is_outermost(*v)).collect()
+    }
 }
 
 /// Whether a report may name `v` as the place of computation: people do not look for branches and straight code, and

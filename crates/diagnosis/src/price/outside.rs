@@ -1,16 +1,17 @@
 //! Reports calls to code that the user cannot change as the loop or function around them.
 //!
 //! A library without source lines is such code. But a program may only start a library that is the parallel program
-//! (GROMACS, LAMMPS): if neither has source lines, the function that calls the library says nothing, and causes stay inside.
+//! (GROMACS, LAMMPS): if neither has source lines, the function that calls the library says nothing, and causes stay
+//! inside.
 
 use crate::find::candidate::Candidate;
 use crate::measure::scale::Scale;
-use headwater_graph::{Pag, TopDown, TopVertex, VertexIx, is_runtime_library};
+use headwater_graph::{Pag, TopDown, VertexIx, is_runtime_library};
 use headwater_model::diagnosis::CauseClass;
 use headwater_model::psg::VertexKind;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// A program only starts a library if it computes at most this part of what the library does.
+/// A program only starts a library if it computes at most this part of all itself.
 const STARTS: f64 = 0.1;
 
 /// What is known of the modules of a program.
@@ -45,12 +46,13 @@ impl Modules {
         Self { parallel, computes }
     }
 
-    /// Whether the library that is called is the parallel program, and the module that calls it only starts it.
-    fn starts(&self, caller: &TopVertex, library: u32) -> bool {
-        let computes = |module: u32| self.computes.get(&module).copied().unwrap_or(0.0);
-        library != caller.module
-            && self.parallel.contains(&library)
-            && computes(caller.module) <= STARTS * computes(library)
+    /// Whether the library that is called is the parallel program, and the modules of the callers only start it. It may be
+    /// among these: what starts it may be called by it.
+    fn start(&self, callers: &FxHashSet<u32>, library: u32) -> bool {
+        let computes = |module: &u32| self.computes.get(module).copied().unwrap_or(0.0);
+        let all: f64 = self.computes.values().sum();
+        let others = callers.iter().filter(|module| **module != library);
+        self.parallel.contains(&library) && others.map(computes).sum::<f64>() <= STARTS * all
     }
 }
 
@@ -65,27 +67,19 @@ fn leads_out(pag: &Pag, v: VertexIx) -> bool {
     vertex.kind == VertexKind::ExternalCall && !pag.children[v as usize].iter().any(inside)
 }
 
-/// The loop or function around the call by which `v` leaves the program's code, and the name of what is called. A function
-/// with source lines that such code calls back is the program's again, and so is a library that is the parallel program.
+/// The loop or function around the call by which `v` leaves the program's code, and the name of what is called: the innermost
+/// one that has source lines, if any has. A function with source lines that such code calls back is the program's again,
+/// and so is a library that is the parallel program.
 fn home(pag: &Pag, modules: &Modules, v: VertexIx) -> Option<(VertexIx, String)> {
     let call = pag.top.ancestors(v).find(|v| leads_out(pag, *v))?;
-    let caller = pag.top.get(call);
+    let has_lines = |v: VertexIx| pag.place(v).file.is_some();
+    let module = |v: VertexIx| pag.top.get(v).module;
     let is_back = |v: VertexIx| {
-        let vertex = pag.top.get(v);
-        vertex.kind == VertexKind::Function
-            && vertex.module == caller.module
-            && pag.place(v).file.is_some()
+        let is_function = pag.top.get(v).kind == VertexKind::Function;
+        is_function && module(v) == module(call) && has_lines(v)
     };
     let mut called = pag.top.ancestors(v).take_while(|v| *v != call);
     if called.any(is_back) {
-        return None;
-    }
-    let called = pag.children[call as usize].iter();
-    let mut libraries = called.map(|c| pag.top.get(*c).module);
-    let has_lines = |v: VertexIx| pag.place(v).file.is_some();
-    if libraries.any(|library| modules.starts(caller, library))
-        && !pag.top.ancestors(call).any(has_lines)
-    {
         return None;
     }
     let named = |v: &VertexIx| {
@@ -93,11 +87,25 @@ fn home(pag: &Pag, modules: &Modules, v: VertexIx) -> Option<(VertexIx, String)>
         *v > TopDown::WINDDOWN
             && (kind.is_loop() || matches!(kind, VertexKind::Function | VertexKind::Inlined))
     };
-    let around = pag.top.ancestors(call).skip(1).find(named)?;
-    Some((around, pag.place(call).name))
+    let around = |call: VertexIx| {
+        let around = pag.top.ancestors(call).skip(1).find(named)?;
+        Some((around, pag.place(call).name))
+    };
+    if pag.top.ancestors(call).any(has_lines) {
+        let out = pag.top.ancestors(call).filter(|v| leads_out(pag, *v));
+        let with_lines = out.filter_map(around).find(|(v, _)| has_lines(*v));
+        return with_lines.or_else(|| around(call));
+    }
+    let callers: FxHashSet<u32> = pag.top.ancestors(call).map(module).collect();
+    let mut libraries = pag.children[call as usize].iter().map(|c| module(*c));
+    match libraries.any(|library| library != module(call) && modules.start(&callers, library)) {
+        true => None,
+        false => around(call),
+    }
 }
 
-/// If a cause is computation in such a call, its place becomes the loop or function around it. `scale` is the largest one.
+/// If a cause is computation in such a call, its place becomes the loop or function around it. `scale` is the largest
+/// one.
 pub fn bring_home(pag: &Pag, scale: &Scale, found: Vec<Candidate>) -> Vec<Candidate> {
     let mut out: Vec<Candidate> = Vec::new();
     let modules = Modules::of(pag, scale);

@@ -128,7 +128,7 @@ fn trace_ends_early(losses: &[Loss], size: u32, mebibytes: u32) -> Option<String
         let whole = (factor * f64::from(mebibytes) * MORE).ceil();
         if whole <= f64::from(MOST_TRACE_MEMORY) {
             line += &format!(
-                "; if these are like the earlier ones, --trace-memory {whole} should be enough ({whole} MiB in each process)"
+                "; if these are like the earlier ones, --trace-memory {whole} (MiB in each process) should be enough"
             );
         }
     }
