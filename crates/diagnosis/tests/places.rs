@@ -37,18 +37,7 @@ fn own() -> ModuleStructure {
         (Function, None, 100, (0, 0)),
         (Loop, Some(0), 105, (0x10000, 0x10100)),
     ];
-    let function = |name: u32, rows: &[Row], range: (u64, u64)| headwater_model::psg::Function {
-        name,
-        symbol: Some(name),
-        ranges: vec![range],
-        vertices: rows.iter().map(vertex).collect(),
-        owners: (0..)
-            .zip(rows)
-            .map(|(i, r)| (r.3.0, r.3.1, i))
-            .filter(|o| o.1 > o.0)
-            .collect(),
-    };
-    let functions: Vec<self::Function> = vec![
+    let functions = vec![
         function(0, main, (0, 0x1000)),
         function(1, solve, (0x10000, 0x11000)),
     ];
@@ -58,6 +47,20 @@ fn own() -> ModuleStructure {
         functions,
         strings: vec!["main".into(), "solve".into(), "app.c".into()],
         ..Default::default()
+    }
+}
+
+fn function(name: u32, rows: &[Row], range: (u64, u64)) -> Function {
+    Function {
+        name,
+        symbol: Some(name),
+        ranges: vec![range],
+        vertices: rows.iter().map(vertex).collect(),
+        owners: (0..)
+            .zip(rows)
+            .map(|(i, r)| (r.3.0, r.3.1, i))
+            .filter(|o| o.1 > o.0)
+            .collect(),
     }
 }
 
@@ -251,6 +254,19 @@ fn a_little_more_around_a_cause_is_reported_with_it() {
     assert!(c.evidence.iter().any(more), "{:?}", c.evidence);
 }
 
+/// The structure of a library whose one function has these vertices, without source lines.
+fn without_lines(library: &Module, rows: &[Row]) -> ModuleStructure {
+    let mut function = function(0, rows, (0, 0x100));
+    function.vertices.iter_mut().for_each(|v| v.file = None);
+    ModuleStructure {
+        path: library.path.clone(),
+        build_id: library.build_id.clone(),
+        functions: vec![function],
+        strings: vec!["run_all".into()],
+        ..Default::default()
+    }
+}
+
 /// A library that calls the program back, as a sort or a pool of threads does, leads into the program's code again.
 #[test]
 fn what_a_library_calls_back_is_the_programs_own() {
@@ -260,27 +276,11 @@ fn what_a_library_calls_back_is_the_programs_own() {
         build_id: "cd".into(),
     };
     run.modules.push(library.clone());
-    // It has no source lines.
-    let row = |kind, parent| Vertex {
-        file: None,
-        ..vertex(&(kind, parent, 0, (0, 0)))
-    };
-    let structure = ModuleStructure {
-        path: library.path.clone(),
-        build_id: library.build_id.clone(),
-        functions: vec![Function {
-            name: 0,
-            symbol: Some(0),
-            ranges: vec![(0, 0x100)],
-            vertices: vec![
-                row(VertexKind::Function, None),
-                row(VertexKind::IndirectCall, Some(0)),
-            ],
-            owners: vec![(0, 0x100, 1)],
-        }],
-        strings: vec!["run_all".into()],
-        ..Default::default()
-    };
+    let rows = [
+        (VertexKind::Function, None, 0, (0, 0)),
+        (VertexKind::IndirectCall, Some(0), 0, (0, 0x100)),
+    ];
+    let structure = without_lines(&library, &rows);
     let structures = Structures::new([(module(), own()), (library, structure)]);
     // Between the call and the context of the samples.
     let calls = Context {
@@ -318,27 +318,12 @@ fn late_in_a_parallel_library(program_has_lines: bool, program_computes: f64) ->
         let context = &mut run.contexts[context.0 as usize];
         (context.module, context.offset) = (run.modules.len() as u32 - 1, offset);
     }
-    let row = |kind, parent, address| Vertex {
-        file: None,
-        ..vertex(&(kind, parent, 0, (address, 0)))
-    };
-    let structure = ModuleStructure {
-        path: library.path.clone(),
-        build_id: library.build_id.clone(),
-        functions: vec![Function {
-            name: 0,
-            symbol: Some(0),
-            ranges: vec![(0, 0x100)],
-            vertices: vec![
-                row(VertexKind::Function, None, 0),
-                row(VertexKind::Loop, Some(0), 0x10),
-                row(VertexKind::MpiCall, Some(0), 0x80),
-            ],
-            owners: vec![(0, 0x80, 1), (0x80, 0x100, 2)],
-        }],
-        strings: vec!["solve_all".into()],
-        ..Default::default()
-    };
+    let rows = [
+        (VertexKind::Function, None, 0, (0, 0)),
+        (VertexKind::Loop, Some(0), 0, (0x10, 0x80)),
+        (VertexKind::MpiCall, Some(0), 0, (0x80, 0x100)),
+    ];
+    let structure = without_lines(&library, &rows);
     let mut program = own();
     if !program_has_lines {
         let all = program.functions.iter_mut();

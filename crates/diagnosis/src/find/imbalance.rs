@@ -20,7 +20,7 @@ use crate::measure::scale::Scale;
 use crate::measure::timing;
 use crate::measure::useful;
 use headwater_dataflow::numbers::stats::{self, CONFIDENCE};
-use headwater_graph::{Pag, TopDown, VertexIx};
+use headwater_graph::{Pag, TopDown, VertexIx, sum_rows};
 use rustc_hash::FxHashSet;
 
 /// At most this many causes are looked for in one phase.
@@ -66,8 +66,7 @@ fn find(pag: &Pag, scales: &[Scale], charged: &Charged, least: f64) -> Vec<Candi
         smaller: Smaller::new(pag, scales),
         charged: charged.rows(),
         waits: useful::waits(scale),
-        alone: scales.first().filter(|s| s.p == 1).map(|s| all_of(pag, s)),
-        together: all_of(pag, scale),
+        alone: scales.first().filter(|s| s.p == 1),
         pag,
         scale,
         least,
@@ -104,17 +103,9 @@ struct Search<'a> {
     charged: Vec<(u32, &'a [f64])>,
     /// Places where ranks sleep until their threads have finished.
     waits: FxHashSet<VertexIx>,
-    /// What one rank alone computes, if the smallest scale is one rank, and what all ranks compute at the largest one.
-    alone: Option<Inclusive>,
-    together: Inclusive,
+    /// The smallest scale, if it is one rank alone.
+    alone: Option<&'a Scale>,
     least: f64,
-}
-
-/// All that is computed at a scale.
-fn all_of(pag: &Pag, scale: &Scale) -> Inclusive {
-    let data = &scale.view().computation;
-    let keys: Vec<u32> = (0..data.keys.len() as u32).collect();
-    Inclusive::new(pag, scale.view(), &data.busy, &keys)
 }
 
 impl Search<'_> {
@@ -318,16 +309,22 @@ impl Search<'_> {
         if !late.has_measure(row, of_samples(&ranks_of(&others))) {
             return true;
         }
+        let Some(alone) = self.alone else {
+            return false;
+        };
         // Causes that were taken off belong to the work of the place, and one rank may come there by other call paths.
         let vertices = match part.place {
             WHOLE => vec![TopDown::ROOT],
             place => self.places.vertices(place),
         };
-        let of = |all: &Inclusive| all.sum(&vertices).iter().sum::<f64>();
-        let all = of(&self.together);
+        let at = |scale: &Scale| -> f64 {
+            let keys = scale.keys_inside_all(self.pag, &vertices);
+            let busy = &scale.view().computation.busy;
+            sum_rows(busy, &keys, scale.p).iter().sum()
+        };
+        let all = at(self.scale);
         let beyond = late.ranks.len() as f64 * (late.high - late.level);
-        let is_same = |alone: &Inclusive| (all - of(alone)).abs() <= SAME * beyond;
-        beyond >= LARGE * all && self.alone.as_ref().is_some_and(is_same)
+        beyond >= LARGE * all && (all - at(alone)).abs() <= SAME * beyond
     }
 
     /// Evidence from smaller scales for a place. Causes are not taken off there, so smaller scales are no evidence for

@@ -109,11 +109,10 @@ impl Places {
         self.outermost.get(v as usize).copied().unwrap_or(false)
     }
 
-    /// The vertices of a place, apart from those inside of others.
+    /// The vertices of a place.
     pub fn vertices(&self, place: u32) -> Vec<VertexIx> {
         let all = (0..).zip(&self.of).filter(|(_, of)| **of == place);
-        let all = all.map(|(v, _)| v);
-        all.filter(|v| self.is_outermost(*v)).collect()
+        all.map(|(v, _)| v).collect()
     }
 }
 

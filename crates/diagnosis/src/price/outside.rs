@@ -24,19 +24,18 @@ struct Modules {
 
 impl Modules {
     fn of(pag: &Pag, scale: &Scale) -> Self {
-        let all = || (0..pag.children.len() as VertexIx).map(|v| pag.top.get(v));
         let with = |kind: VertexKind| -> FxHashSet<u32> {
-            let is_own = |module: u32| {
-                let known = pag.structures.get(module);
-                known.is_some_and(|(module, _)| !is_runtime_library(&module.path))
-            };
-            let calls = all().filter(|v| v.kind == kind && is_own(v.module));
+            let calls = pag.top.vertices.iter().filter(|v| v.kind == kind);
             calls.map(|v| v.module).collect()
         };
         let mut parallel = with(VertexKind::MpiCall);
-        if !all().any(|v| v.kind == VertexKind::MpiCall) {
+        if parallel.is_empty() {
             parallel = with(VertexKind::ThreadCall);
         }
+        parallel.retain(|module| {
+            let known = pag.structures.get(*module);
+            known.is_some_and(|(module, _)| !is_runtime_library(&module.path))
+        });
         let mut computes: FxHashMap<u32, f64> = FxHashMap::default();
         let data = &scale.view().computation;
         for (number, key) in (0..).zip(&data.keys) {
