@@ -210,6 +210,10 @@ impl SamplerState {
             other => other?,
         };
         let owner = Owner { kind: 0, pid: tid };
+        // The handler must know the event as ours from its first signal on, or it would leave a short first period as it is.
+        // In a process that a debugger traces, a signal takes longer than that, and the thread would get no further.
+        self.event = fd;
+        compiler_fence(Ordering::SeqCst);
         // SAFETY: the descriptor is our own. The owner must be the sampled thread, or another one would be
         // interrupted.
         let ready = unsafe {
@@ -218,10 +222,10 @@ impl SamplerState {
                 && libc::fcntl(fd, libc::F_SETFL, libc::O_ASYNC | libc::O_NONBLOCK) == 0
         };
         if !ready {
+            self.event = -1;
             counters::close(fd);
             return Err(Refused::NotOpened);
         }
-        self.event = fd;
         Ok(())
     }
 

@@ -281,3 +281,12 @@ fn the_first_thread_is_one_of_those_that_it_made_and_meets() {
     let by_first: u64 = first().map(|t| t.wait_ns).sum();
     assert!(by_first < waited / 4, "{by_first} of {waited}");
 }
+
+/// Each signal of a traced process takes longer than the shortest period between samples.
+#[test]
+fn threads_of_a_process_that_is_traced_live_on() {
+    let _alone = alone();
+    let run = Program::new("debugged").recorded("");
+    let made = run.threads.iter().filter(|t| t.made_by != CtxId::NONE);
+    assert_eq!(made.count(), 1, "{:?}", run.threads);
+}
