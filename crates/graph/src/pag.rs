@@ -124,7 +124,9 @@ impl Pag {
     /// Whether the team that `v` begins is of threads that the program makes there, and not of an OpenMP runtime.
     pub fn makes_threads(&self, v: VertexIx) -> bool {
         let name = self.place(v).name;
-        ["pthread_", "thrd_"].iter().any(|p| name.starts_with(p))
+        ["pthread_", "thrd_", "std::thread::"]
+            .iter()
+            .any(|p| name.starts_with(p))
     }
 
     /// Whether the team that `v` begins is of threads of an OpenMP runtime, which live on behind it.

@@ -6,6 +6,7 @@
 //! so that the needs of ranks can be compared. Some OpenMP runtimes spin while they wait and so use CPU time: the part
 //! of it at the place of a wait is treated alike. Without threads nothing changes.
 
+use crate::run::called;
 use crate::run::computed::{Thread, computed, part};
 use crate::run::threads;
 use headwater_graph::{Structures, is_at_work, is_runtime_library, unended};
@@ -428,22 +429,12 @@ type Sleep = FxHashMap<(Thread, CtxId), u64>;
 
 /// Sleep of threads that call MPI until a signal comes, if their rank has other threads: these may send it.
 fn waits_for_signals(run: &Run, structures: &Structures, callers: &FxHashSet<Thread>) -> Sleep {
-    let name = |ctx: CtxId| {
-        let c = run.contexts.get(ctx.index()?)?;
-        let structure = structures.find(run.modules.get(c.module as usize)?)?;
-        let (function, vertex) = structure.locate(c.lookup())?;
-        let function = structure.functions.get(function)?;
-        let name = function.vertices.get(vertex as usize)?.name?;
-        Some(structure.string(name))
-    };
     let mut known: FxHashMap<CtxId, bool> = FxHashMap::default();
     let mut out = Sleep::default();
     for s in run.samples.iter().filter(|s| s.blocked_ns > 0) {
         let thread = (s.rank, s.thread);
-        let mut is_one = || {
-            let name = name(s.ctx).and_then(|name| name.split('@').next());
-            name.is_some_and(|name| FOR_SIGNALS.contains(&name))
-        };
+        let mut is_one =
+            || called::at(run, structures, s.ctx).is_some_and(|name| FOR_SIGNALS.contains(&name));
         if callers.contains(&thread) && *known.entry(s.ctx).or_insert_with(&mut is_one) {
             *out.entry((thread, s.ctx)).or_default() += s.blocked_ns;
         }

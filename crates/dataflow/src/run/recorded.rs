@@ -1,7 +1,7 @@
 //! Recorded runs joined on graphs, one for each build of their program: the input of a dataflow.
 
 use crate::run::together::{self, RunError};
-use crate::run::{cores, files, sleeping, stopped, threads};
+use crate::run::{cores, files, pauses, sleeping, stopped, threads};
 use headwater_graph::view::{Column, Table, View, parallel, top_down};
 use headwater_graph::{Pag, RunView, Structures};
 use headwater_model::run::Run;
@@ -130,6 +130,9 @@ impl Recorded {
         let digests = digests(&runs, &structures);
         let unseen = runs.iter().map(threads::unseen).collect();
         let stopped = clean(&mut runs);
+        for run in &mut runs {
+            pauses::add_waits(run, &structures);
+        }
         let plain = runs.iter().any(files::are_there);
         let plain = plain.then(|| (runs.clone(), copy(&structures)));
         for run in &mut runs {
@@ -155,6 +158,7 @@ impl Recorded {
         let unseen = runs.iter().map(threads::unseen).collect();
         let stopped = clean(&mut runs);
         for run in &mut runs {
+            pauses::add_waits(run, &structures);
             prepare(run, &structures);
         }
         Ok(Self::all_of(

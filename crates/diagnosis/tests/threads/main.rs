@@ -420,6 +420,7 @@ fn waiting_for_a_thread_that_lives_to_the_end_or_its_signal_is_set_aside() {
     with_sleeper.threads.sort_by_key(|t| (t.rank, t.thread));
     let runs = [
         (unended, "pthread_mutex_lock"),
+        (signalled.clone(), "nanosleep"),
         (signalled, "sigsuspend"),
         (with_sleeper, "pthread_mutex_lock"),
     ];
@@ -429,6 +430,38 @@ fn waiting_for_a_thread_that_lives_to_the_end_or_its_signal_is_set_aside() {
         let seconds = d.scales[0].model_seconds;
         assert!((seconds - 1.0).abs() < 0.01, "{name}: {seconds}");
     }
+}
+
+/// A rank's own thread that pauses while those that it made have nothing to do waits for none of them.
+#[test]
+fn a_pause_beside_threads_that_do_not_work_is_sleep() {
+    let of = Hybrid {
+        joined: true,
+        cores: 2,
+        runq: |r, t| if (r, t) == (1, 1) { 2.0 } else { 0.0 },
+        ..Default::default()
+    };
+    let mut paused = run(2, &of);
+    paused.teams.clear();
+    paused.waits.clear();
+    for s in paused.samples.iter_mut().filter(|s| s.blocked_ns > 0) {
+        s.ctx = LOCK;
+    }
+    let mut seconds = Vec::new();
+    for worked_ns in [u64::MAX, 100_000_000] {
+        for t in paused.threads.iter_mut().filter(|t| t.thread > 0) {
+            t.cpu_ns = t.cpu_ns.min(worked_ns);
+            t.runq_ns = t.runq_ns.min(worked_ns);
+        }
+        let structures = named("nanosleep", module());
+        let d = diagnose(vec![paused.clone()], structures, &Options::default());
+        seconds.push(d.expect("a run").scales[0].model_seconds);
+    }
+    let [worked, idle] = seconds[..] else {
+        panic!("{seconds:?}");
+    };
+    assert!((worked - 1.0).abs() < 0.01, "{worked}");
+    assert!(idle > 2.5, "{idle}");
 }
 
 #[test]

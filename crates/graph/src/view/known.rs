@@ -77,11 +77,13 @@ pub enum EdgeKind {
     Barrier,
     /// A holder lets a waiting thread go on: Python's global lock.
     Gil,
+    /// As above, the work of threads, after which it looks between pauses.
+    Pause,
 }
 
 impl EdgeKind {
     /// The words, in the order of the codes.
-    pub const WORDS: [&str; 21] = [
+    pub const WORDS: [&str; 22] = [
         "contains",
         "call",
         "control-flow",
@@ -103,6 +105,7 @@ impl EdgeKind {
         "futex",
         "barrier",
         "gil",
+        "pause",
     ];
 
     /// In words.
@@ -143,6 +146,7 @@ impl From<WaitKind> for EdgeKind {
             WaitKind::Ordered => Self::Ordered,
             WaitKind::Futex => Self::Futex,
             WaitKind::Gil => Self::Gil,
+            WaitKind::Pause => Self::Pause,
         }
     }
 }

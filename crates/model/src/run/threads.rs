@@ -92,6 +92,9 @@ pub enum WaitKind {
     Futex = 11,
     /// Python's global lock (GIL).
     Gil = 12,
+    /// The work of other threads, after which it looks between pauses of a fixed length. No recording says so: it follows
+    /// from the lives of the threads.
+    Pause = 13,
 }
 
 impl WaitKind {
