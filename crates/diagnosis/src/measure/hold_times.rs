@@ -133,7 +133,8 @@ fn is_inside(function: &Function, v: &Vertex, address: u64) -> bool {
 }
 
 /// Adds the CPU seconds of all threads in a section of a function, by rank and thread; the function was entered at
-/// `function`. What the section calls is left out if it begins by releasing the lock.
+/// `function`. What the section calls is left out if it begins by releasing the lock. A loop that begins in the section may
+/// hold the lock for a part of each iteration only: what it calls counts if the call itself is in the section.
 pub fn add(
     pag: &Pag,
     scale: &Scale,
@@ -166,8 +167,9 @@ pub fn add(
                 *by_thread.entry((t.rank, t.thread)).or_default() += t.cpu;
             }
         }
+        let below = around || inside && pag.top.get(v).kind.is_call();
         let children = pag.children.get(v as usize).into_iter().flatten();
-        open.extend(children.map(|c| (*c, inside)));
+        open.extend(children.map(|c| (*c, below)));
     }
 }
 

@@ -106,6 +106,21 @@ pub fn structure() -> Structures {
 
 /// The same of another module, with another name of what takes the lock.
 pub fn named(lock: &str, module: Module) -> Structures {
+    Structures::new([(module, structure_of(lock))])
+}
+
+/// The structure in which a loop that begins where the lock is held has a call that stands before the one that takes it: the
+/// compiler put the end of the loop first.
+pub fn loop_begins_under_lock() -> Structures {
+    let (begins, call) = (6, 13);
+    let mut structure = structure_of("pthread_mutex_lock");
+    if let Some(call) = structure.functions[1].vertices.get_mut(call) {
+        call.parent = Some(begins);
+    }
+    Structures::new([(module(), structure)])
+}
+
+fn structure_of(lock: &str) -> ModuleStructure {
     let vertex = |kind, parent, name: Option<u32>, first, last, address| Vertex {
         kind,
         parent,
@@ -214,7 +229,7 @@ pub fn named(lock: &str, module: Module) -> Structures {
         "cell",
         "pthread_barrier_wait",
     ];
-    let structure = ModuleStructure {
+    ModuleStructure {
         path: "/home/u/app".into(),
         build_id: "ab".into(),
         functions: vec![main, work, step, cell],
@@ -225,8 +240,7 @@ pub fn named(lock: &str, module: Module) -> Structures {
         }],
         strings: strings.map(String::from).to_vec(),
         ..Default::default()
-    };
-    Structures::new([(module, structure)])
+    }
 }
 
 pub fn module() -> Module {

@@ -3,6 +3,7 @@
 use super::hybrid::*;
 use super::{diagnosis, from, of_run, reported};
 use headwater_dataflow::Recorded;
+use headwater_diagnosis::{Options, diagnose};
 use headwater_graph::view::Cell;
 use headwater_model::diagnosis::CauseClass::*;
 use headwater_model::run::{Context, CtxId, Module, Run, Sample, WaitKind};
@@ -141,6 +142,18 @@ fn no_lock_is_held_for_longer_than_the_run_takes() {
     // With what samples scatter by.
     assert!(of(3_700_000_000) && of(3_500_000_000));
     assert!(!of(3_000_000_000));
+}
+
+/// A loop may begin where the lock is held, and hold it for a part of each iteration only.
+#[test]
+fn a_call_before_the_lock_is_taken_is_not_under_it_though_its_loop_begins_there() {
+    let at = |ctx: CtxId| {
+        let made = crowded(&[(ctx, 0.8)]);
+        let d = diagnose(vec![made], loop_begins_under_lock(), &Options::default());
+        reported(&d.expect("a run"))
+    };
+    assert_eq!(at(HELD), [(LockContention, "0-1".into(), 122, 0.6)]);
+    assert_eq!(at(CELL), []);
 }
 
 #[test]
