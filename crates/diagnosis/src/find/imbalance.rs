@@ -41,7 +41,7 @@ const MISSED: f64 = 0.25;
 /// at the place.
 const LARGE: f64 = 0.25;
 
-/// Ranks together do as much as one alone if the difference is at most this part of what late ranks do beyond the
+/// Ranks together do no more than one alone if what they do more is at most this part of what late ranks do beyond the
 /// others.
 const SAME: f64 = 1.0 / 3.0;
 
@@ -296,8 +296,8 @@ impl Search<'_> {
     }
 
     /// Whether the work of a few late ranks can be given to others but not saved: if the others are not alike, they do not
-    /// show what is needed, and if all ranks together do what one rank does alone, there is no more work than that. With one
-    /// late rank, the latter may be work that rank 0 always has.
+    /// show what is needed, and if all ranks together do no more than one rank does alone, there is no more work than that.
+    /// With one late rank, the latter may be work that rank 0 always has.
     fn can_only_be_divided(
         &self,
         late: &Late,
@@ -324,7 +324,7 @@ impl Search<'_> {
         };
         let all = at(self.scale);
         let beyond = late.ranks.len() as f64 * (late.high - late.level);
-        beyond >= LARGE * all && (all - at(alone)).abs() <= SAME * beyond
+        beyond >= LARGE * all && all - at(alone) <= SAME * beyond
     }
 
     /// Evidence from smaller scales for a place. Causes are not taken off there, so smaller scales are no evidence for
