@@ -270,6 +270,25 @@ pub struct Recording {
     pub dry_run: bool,
 }
 
+impl Recording {
+    /// # Errors
+    /// An option that shapes a trace is given, but no trace is asked for.
+    pub fn check(&self) -> Result<(), String> {
+        let of_traces = [
+            ("--signature-slack", self.signature_slack.is_some()),
+            ("--signature-any", !self.signature_any.is_empty()),
+            ("--lossy", self.lossy.is_some()),
+            ("--trace-memory", self.trace_memory.is_some()),
+        ];
+        match of_traces.iter().find(|(_, given)| *given && !self.trace) {
+            Some((name, _)) => Err(format!(
+                "{name} is for a trace: add --trace, or leave it out"
+            )),
+            None => Ok(()),
+        }
+    }
+}
+
 /// Arguments of `run`.
 #[derive(Debug, ClapArgs)]
 pub struct RunArgs {

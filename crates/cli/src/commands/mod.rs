@@ -22,7 +22,7 @@ mod stop;
 mod structure;
 mod view;
 
-use crate::args::{Args, Command, Json};
+use crate::args::{Args, Command, Json, Recording};
 use crate::outcome::{Failure, Outcome};
 
 /// Runs a command.
@@ -30,6 +30,9 @@ pub fn run(args: Args) -> Outcome {
     let quiet = args.quiet;
     if let Some(json) = json(&args.command) {
         json.check()?;
+    }
+    if let Some(recording) = recording(&args.command) {
+        recording.check()?;
     }
     match args.command {
         Command::Run(args) => run::run(&args, quiet),
@@ -59,6 +62,16 @@ pub fn run(args: Args) -> Outcome {
         Command::Completions { shell } => manual::completions(shell),
         Command::Man(args) => manual::man(&args),
         Command::Schema { command } => schema::command(command),
+    }
+}
+
+/// What a command is to record; `trace` itself asks for a trace.
+fn recording(command: &Command) -> Option<&Recording> {
+    match command {
+        Command::Run(args) => Some(&args.recording),
+        Command::Record(args) => Some(&args.recording),
+        Command::Exec(args) => Some(&args.recording),
+        _ => None,
     }
 }
 

@@ -32,6 +32,22 @@ fn events(dir: &Path) -> (u64, u64) {
 }
 
 #[test]
+fn options_of_traces_are_refused_without_a_trace() {
+    let dir = tempfile::tempdir().expect("a directory");
+    for given in [
+        "record --trace-memory 9 -- true",
+        "record --lossy 5 -- true",
+        "run -n 1 --signature-slack 2 -- true",
+        "exec --signature-any libx.so -- true",
+    ] {
+        let words = given.split(' ');
+        let out = headwater(dir.path()).args(words).output().expect("starts");
+        assert_eq!(out.status.code(), Some(2), "{given}");
+        assert!(said(&out).contains("add --trace"), "{}", said(&out));
+    }
+}
+
+#[test]
 fn a_trace_that_is_too_large_says_how_much_memory_holds_it() {
     let dir = tempfile::tempdir().expect("a directory");
     let Some(program) = built("mpicc.openmpi", dir.path(), "unlike", UNLIKE, &[]) else {

@@ -1,9 +1,9 @@
 //! Pauses in which a rank's own thread waits for the threads that it made.
 //!
-//! A thread may wait for others without a lock or a join: it sleeps for a fixed time, looks whether they are done, and sleeps
-//! again. In the recording that is sleep, as a pause of the program itself would be. The lives of the threads tell them
-//! apart: if a thread that the own one made was at work for longer than the own one was awake, it worked while the own one
-//! slept. A place where that is so for most of the sleep is a wait for this thread.
+//! A thread may wait for others without a lock or a join: it sleeps for a fixed time, looks whether they are done, and
+//! sleeps again. In the recording that is sleep, as a pause of the program itself would be. The lives of the threads
+//! tell them apart: if a thread that the own one made was at work for longer than the own one was awake, it worked
+//! while the own one slept. A place where that is so for most of the sleep is a wait for this thread.
 
 use crate::run::called;
 use headwater_graph::Structures;
@@ -35,8 +35,8 @@ struct Lives {
 }
 
 impl Lives {
-    /// Of the sleep at one place, what the other thread worked beside, at least: the own one was elsewhere for the rest of its
-    /// life, in which the other can have worked, too.
+    /// Of the sleep at one place, what the other thread worked beside, at least: the own one was elsewhere for the rest
+    /// of its life, in which the other can have worked, too.
     fn beside(&self, sleep: u64) -> u64 {
         let elsewhere = self.own.saturating_sub(sleep);
         self.worked.saturating_sub(elsewhere).min(sleep)
