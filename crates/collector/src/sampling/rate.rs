@@ -210,8 +210,9 @@ impl SamplerState {
             other => other?,
         };
         let owner = Owner { kind: 0, pid: tid };
-        // The handler must know the event as ours from its first signal on, or it would leave a short first period as it is.
-        // In a process that a debugger traces, a signal takes longer than that, and the thread would get no further.
+        // The handler must know the event as ours from its first signal on, or it would leave a short first period as
+        // it is. In a process that a debugger traces, a signal takes longer than that, and the thread would get no
+        // further.
         self.event = fd;
         compiler_fence(Ordering::SeqCst);
         // SAFETY: the descriptor is our own. The owner must be the sampled thread, or another one would be
@@ -223,6 +224,7 @@ impl SamplerState {
         };
         if !ready {
             self.event = -1;
+            compiler_fence(Ordering::SeqCst);
             counters::close(fd);
             return Err(Refused::NotOpened);
         }

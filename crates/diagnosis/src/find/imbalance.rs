@@ -41,7 +41,7 @@ const MISSED: f64 = 0.25;
 /// at the place.
 const LARGE: f64 = 0.25;
 
-/// Ranks together do no more than one alone if what they do more is at most this part of what late ranks do beyond the
+/// Work that all ranks together do beyond one rank alone is ignored up to this part of what late ranks do beyond the
 /// others.
 const SAME: f64 = 1.0 / 3.0;
 
@@ -296,8 +296,8 @@ impl Search<'_> {
     }
 
     /// Whether the work of a few late ranks can be given to others but not saved: if the others are not alike, they do not
-    /// show what is needed, and if all ranks together do no more than one rank does alone, there is no more work than that.
-    /// With one late rank, the latter may be work that rank 0 always has.
+    /// show what is needed, and if all ranks together do no more than one rank does alone, nothing shows that there is
+    /// more work than that. With one late rank, the latter may be work that rank 0 always has.
     fn can_only_be_divided(
         &self,
         late: &Late,

@@ -61,6 +61,23 @@ fn releases(structure: &ModuleStructure, v: &Vertex) -> bool {
 /// Parts of the names of functions that neither take nor release a lock, among those that work on locks and conditions.
 const NEITHER: [&str; 5] = ["signal", "broadcast", "post", "init", "destroy"];
 
+/// What a call does with a lock.
+#[derive(PartialEq)]
+enum Effect {
+    Takes,
+    Releases,
+}
+
+/// What a call does with a lock, by its name; `None` if it does nothing.
+fn lock_effect(structure: &ModuleStructure, v: &Vertex) -> Option<Effect> {
+    if releases(structure, v) {
+        return Some(Effect::Releases);
+    }
+    let name = v.name.map_or("", |n| structure.string(n));
+    let takes = v.kind == VertexKind::LockCall && !NEITHER.iter().any(|part| name.contains(part));
+    takes.then_some(Effect::Takes)
+}
+
 /// Whether a function begins by releasing a lock, which its caller holds: in the order of its addresses, it releases one
 /// before it takes one. Functions of `names` that it calls count if they do nothing else with locks, down to this depth.
 /// `None` if it does neither.
@@ -73,12 +90,11 @@ fn begins_by_releasing(
     calls.retain(|v| v.kind.is_call());
     calls.sort_by_key(|v| v.address);
     let of_call = |v: &Vertex| {
-        if releases(structure, v) {
-            return Some(true);
+        if let Some(effect) = lock_effect(structure, v) {
+            return Some(effect == Effect::Releases);
         }
         if v.kind == VertexKind::LockCall {
-            let name = v.name.map_or("", |n| structure.string(n));
-            return (!NEITHER.iter().any(|part| name.contains(part))).then_some(false);
+            return None;
         }
         let name = v.name.filter(|_| depth > 0 && v.kind == VertexKind::Call)?;
         let callee = structure.functions.get(*names.get(&name)?)?;
@@ -132,9 +148,25 @@ fn is_inside(function: &Function, v: &Vertex, address: u64) -> bool {
     inlined.any(|v| v.address == address)
 }
 
+/// Whether a loop takes or releases locks: it may hold one that was taken before it for a part of each iteration only.
+fn changes_locks(pag: &Pag, v: VertexIx) -> bool {
+    let changes = || {
+        let (module, function, psg) = pag.top.site(v)?;
+        let (_, structure) = pag.structures.get(module)?;
+        let all = &structure.functions.get(function as usize)?.vertices;
+        let is_in_loop = |v: &&Vertex| {
+            let around = std::iter::successors(v.parent, |at| all.get(*at as usize)?.parent);
+            around.take(all.len()).any(|at| at == psg)
+        };
+        let mut changes = all.iter().filter(|v| lock_effect(structure, v).is_some());
+        Some(changes.any(|v| is_in_loop(&v)))
+    };
+    pag.top.get(v).kind.is_loop() && changes() == Some(true)
+}
+
 /// Adds the CPU seconds of all threads in a section of a function, by rank and thread; the function was entered at
-/// `function`. What the section calls is left out if it begins by releasing the lock. A loop that begins in the section may
-/// hold the lock for a part of each iteration only: what it calls counts if the call itself is in the section.
+/// `function`. What the section calls is left out if it begins by releasing the lock. Of a loop that begins in the
+/// section and changes locks, only the calls count that are in the section themselves.
 pub fn add(
     pag: &Pag,
     scale: &Scale,
@@ -161,15 +193,14 @@ pub fn add(
         if around && gives_up(v) {
             continue;
         }
-        let inside = around || is_in(v);
+        let inside = around || is_in(v) && !changes_locks(pag, v);
         if inside {
             for t in scale.view().threads.times_in(v) {
                 *by_thread.entry((t.rank, t.thread)).or_default() += t.cpu;
             }
         }
-        let below = around || inside && pag.top.get(v).kind.is_call();
         let children = pag.children.get(v as usize).into_iter().flatten();
-        open.extend(children.map(|c| (*c, below)));
+        open.extend(children.map(|c| (*c, inside)));
     }
 }
 

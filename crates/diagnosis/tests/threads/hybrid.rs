@@ -109,13 +109,15 @@ pub fn named(lock: &str, module: Module) -> Structures {
     Structures::new([(module, structure_of(lock))])
 }
 
-/// The structure in which a loop that begins where the lock is held has a call that stands before the one that takes it: the
-/// compiler put the end of the loop first.
-pub fn loop_begins_under_lock() -> Structures {
-    let (begins, call) = (6, 13);
+/// The structure in which a loop that begins where the lock is held has a call that stands before the one that takes it:
+/// the compiler put the end of the loop first. The loop may also release the lock.
+pub fn loop_begins_under_lock(releases: bool) -> Structures {
+    let (begins, release, call) = (6, 7, 13);
     let mut structure = structure_of("pthread_mutex_lock");
-    if let Some(call) = structure.functions[1].vertices.get_mut(call) {
-        call.parent = Some(begins);
+    let vertices = &mut structure.functions[1].vertices;
+    vertices[call].parent = Some(begins);
+    if releases {
+        vertices[release].parent = Some(begins);
     }
     Structures::new([(module(), structure)])
 }

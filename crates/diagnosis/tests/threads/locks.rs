@@ -144,16 +144,19 @@ fn no_lock_is_held_for_longer_than_the_run_takes() {
     assert!(!of(3_000_000_000));
 }
 
-/// A loop may begin where the lock is held, and hold it for a part of each iteration only.
+/// A loop that begins where the lock is held holds it throughout, unless it releases it itself.
 #[test]
-fn a_call_before_the_lock_is_taken_is_not_under_it_though_its_loop_begins_there() {
-    let at = |ctx: CtxId| {
+fn a_loop_that_releases_the_lock_holds_it_only_where_its_calls_do() {
+    let at = |ctx: CtxId, releases: bool| {
         let made = crowded(&[(ctx, 0.8)]);
-        let d = diagnose(vec![made], loop_begins_under_lock(), &Options::default());
+        let structures = loop_begins_under_lock(releases);
+        let d = diagnose(vec![made], structures, &Options::default());
         reported(&d.expect("a run"))
     };
-    assert_eq!(at(HELD), [(LockContention, "0-1".into(), 122, 0.6)]);
-    assert_eq!(at(CELL), []);
+    let found = [(LockContention, "0-1".to_string(), 122, 0.6)];
+    assert_eq!(at(CELL, false), found);
+    assert_eq!(at(CELL, true), []);
+    assert_eq!(at(HELD_IN_BRANCH, true), found);
 }
 
 #[test]

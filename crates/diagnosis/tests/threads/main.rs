@@ -420,7 +420,6 @@ fn waiting_for_a_thread_that_lives_to_the_end_or_its_signal_is_set_aside() {
     with_sleeper.threads.sort_by_key(|t| (t.rank, t.thread));
     let runs = [
         (unended, "pthread_mutex_lock"),
-        (signalled.clone(), "nanosleep"),
         (signalled, "sigsuspend"),
         (with_sleeper, "pthread_mutex_lock"),
     ];
@@ -432,9 +431,9 @@ fn waiting_for_a_thread_that_lives_to_the_end_or_its_signal_is_set_aside() {
     }
 }
 
-/// A rank's own thread that pauses while those that it made have nothing to do waits for none of them.
+/// A first thread that is awake for as long as its workers work may pause before they begin.
 #[test]
-fn a_pause_beside_threads_that_do_not_work_is_sleep() {
+fn only_a_pause_in_which_workers_must_have_worked_is_a_wait_for_them() {
     let of = Hybrid {
         joined: true,
         cores: 2,
@@ -447,21 +446,26 @@ fn a_pause_beside_threads_that_do_not_work_is_sleep() {
     for s in paused.samples.iter_mut().filter(|s| s.blocked_ns > 0) {
         s.ctx = LOCK;
     }
-    let mut seconds = Vec::new();
-    for worked_ns in [u64::MAX, 100_000_000] {
-        for t in paused.threads.iter_mut().filter(|t| t.thread > 0) {
-            t.cpu_ns = t.cpu_ns.min(worked_ns);
-            t.runq_ns = t.runq_ns.min(worked_ns);
+    for rank in 0..2 {
+        paused.threads.push(ThreadInfo {
+            rank,
+            ..Default::default()
+        });
+    }
+    paused.threads.sort_by_key(|t| (t.rank, t.thread));
+    let seconds_if_it_lives = |wall_ns: u64| {
+        let mut made = paused.clone();
+        for t in made.threads.iter_mut().filter(|t| t.thread == 0) {
+            t.wall_ns = wall_ns;
         }
         let structures = named("nanosleep", module());
-        let d = diagnose(vec![paused.clone()], structures, &Options::default());
-        seconds.push(d.expect("a run").scales[0].model_seconds);
-    }
-    let [worked, idle] = seconds[..] else {
-        panic!("{seconds:?}");
+        let d = diagnose(vec![made], structures, &Options::default());
+        d.expect("a run").scales[0].model_seconds
     };
-    assert!((worked - 1.0).abs() < 0.01, "{worked}");
-    assert!(idle > 2.5, "{idle}");
+    let waits = seconds_if_it_lives(3_000_000_000);
+    assert!((waits - 1.0).abs() < 0.01, "{waits}");
+    let sleeps = seconds_if_it_lives(9_000_000_000);
+    assert!(sleeps > 2.5, "{sleeps}");
 }
 
 #[test]

@@ -77,7 +77,7 @@ pub enum EdgeKind {
     Barrier,
     /// A holder lets a waiting thread go on: Python's global lock.
     Gil,
-    /// As above, the work of threads, after which it looks between pauses.
+    /// As above, the end of a thread's work, for which it looks between pauses.
     Pause,
 }
 

@@ -137,8 +137,10 @@ impl Builder<'_> {
         let thread = self.flow(e.rank, e.holder?);
         match e.on {
             Some(on) => self.spot(e.rank, thread, self.holders.at(e.rank, thread, on)),
-            // It waits for the thread's end.
-            None if e.kind == WaitKind::Join && thread > 0 => self.last(e.rank, thread),
+            // It waits for the thread's end, or for the end of its work.
+            None if matches!(e.kind, WaitKind::Join | WaitKind::Pause) && thread > 0 => {
+                self.last(e.rank, thread)
+            }
             None => None,
         }
     }
