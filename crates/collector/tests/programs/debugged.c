@@ -1,5 +1,5 @@
-/* Threads in turn while a child process traces each system call and each signal of them, as a debugger does. Where it may
- * not, they run without. */
+/* Threads in turn while a child process traces each system call and each signal of them, as a debugger does. Where it
+ * may not, they run without. */
 #include <pthread.h>
 #include <stdio.h>
 #include <sys/prctl.h>

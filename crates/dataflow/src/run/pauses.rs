@@ -53,8 +53,8 @@ fn worked_during(life: &ThreadInfo, t: &ThreadInfo) -> u64 {
     worked.saturating_sub(t.wall_ns.saturating_sub(both))
 }
 
-/// By rank. Threads that call MPI wait for other ranks, too, and when threads work in the regions of a runtime is known: they
-/// are no workers here.
+/// By rank. Threads that call MPI wait for other ranks, too, and when threads work in the regions of a runtime is
+/// known: they are no workers here.
 fn lives(run: &Run) -> BTreeMap<u32, Lives> {
     let infos = run.threads.iter().map(|t| ((t.rank, t.thread), t));
     let infos: FxHashMap<Thread, &ThreadInfo> = infos.collect();

@@ -109,8 +109,8 @@ pub fn named(lock: &str, module: Module) -> Structures {
     Structures::new([(module, structure_of(lock))])
 }
 
-/// The structure in which a loop that begins where the lock is held has a call that stands before the one that takes it:
-/// the compiler put the end of the loop first. The loop may also release the lock.
+/// The structure in which a loop that begins where the lock is held has a call that stands before the one that takes
+/// it: the compiler put the end of the loop first. The loop may also release the lock.
 pub fn loop_begins_under_lock(releases: bool) -> Structures {
     let (begins, release, call) = (6, 7, 13);
     let mut structure = structure_of("pthread_mutex_lock");

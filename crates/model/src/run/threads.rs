@@ -92,8 +92,8 @@ pub enum WaitKind {
     Futex = 11,
     /// Python's global lock (GIL).
     Gil = 12,
-    /// The end of other threads' work, for which it looks between pauses of a fixed length. No recording has such a row:
-    /// an analysis adds it.
+    /// The end of other threads' work, for which it looks between pauses of a fixed length. No recording has such a
+    /// row: an analysis adds it.
     Pause = 13,
 }
 
