@@ -14,8 +14,8 @@ mod two_loops;
 
 use headwater_diagnosis::{Options, diagnose, impossible};
 use headwater_model::diagnosis::{CauseClass, Diagnosis};
-use headwater_model::run::{CtxId, Run, Sample, TeamWork, ThreadInfo};
-use hybrid::{CALLS, CELL, Hybrid, LOCK, REGION, STEP, WORK, module, named, run, structure};
+use headwater_model::run::{CtxId, Run, TeamWork, ThreadInfo};
+use hybrid::{CALLS, Hybrid, LOCK, REGION, STEP, WORK, module, named, run, structure};
 
 fn of_run(run: Run) -> Diagnosis {
     from(Options::default().least_share, run)
@@ -144,30 +144,6 @@ fn gains_between_threads_have_a_range() {
         let between = c.class == ThreadImbalance;
         assert!(!between || most > least, "{least} to {most}");
     }
-}
-
-#[test]
-fn a_loop_that_divides_work_unevenly_is_named_and_not_what_it_calls() {
-    let uneven = Hybrid {
-        busy: |_, t| if t == 1 { 1.5 } else { 0.5 },
-        ..Default::default()
-    };
-    let mut made = run(2, &uneven);
-    let in_cell = |s: &&mut Sample| s.ctx == WORK;
-    (made.samples.iter_mut().filter(in_cell)).for_each(|s| s.ctx = CELL);
-    assert_eq!(
-        reported(&of_run(made)),
-        [(ThreadImbalance, "0-1".into(), 110, 0.5)]
-    );
-    // What only the late thread calls is the cause itself.
-    let mut made = run(2, &uneven);
-    for s in made.samples.iter_mut().filter(|s| s.ctx == WORK) {
-        s.ctx = if s.thread == 1 { CELL } else { WORK };
-    }
-    assert_eq!(
-        reported(&of_run(made)),
-        [(ThreadImbalance, "0-1".into(), 302, 0.5)]
-    );
 }
 
 #[test]

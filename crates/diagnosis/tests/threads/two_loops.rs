@@ -1,6 +1,6 @@
-//! Teams with several uneven loops: each is a cause of its own.
+//! Uneven loops of teams: which of the loops around the work is named, and several of them, each a cause of its own.
 
-use super::hybrid::{Hybrid, REGION, WORK, run};
+use super::hybrid::{CELL, Hybrid, REGION, WORK, run};
 use super::{of_run, reported};
 use headwater_model::diagnosis::CauseClass::ThreadImbalance;
 use headwater_model::run::{Context, CtxId, Run, Sample, TeamWork};
@@ -142,4 +142,40 @@ fn a_team_waits_at_the_barrier_behind_the_loop() {
     let d = of_run(made);
     let waits = d.causes.iter().map(|c| c.path[0].place.first_line);
     assert_eq!(waits.collect::<Vec<u32>>(), [140, 140]);
+}
+
+#[test]
+fn a_loop_that_divides_work_unevenly_is_named_and_not_what_it_calls() {
+    let uneven = Hybrid {
+        busy: |_, t| if t == 1 { 1.5 } else { 0.5 },
+        ..Default::default()
+    };
+    let mut made = run(2, &uneven);
+    let in_cell = |s: &&mut Sample| s.ctx == WORK;
+    (made.samples.iter_mut().filter(in_cell)).for_each(|s| s.ctx = CELL);
+    assert_eq!(
+        reported(&of_run(made)),
+        [(ThreadImbalance, "0-1".into(), 110, 0.5)]
+    );
+    // What only the late thread calls is the cause itself. Few samples leave open whether the others call it, too.
+    for (called_ns, line) in [(0, 302), (50_000_000, 302), (130_000_000, 110)] {
+        let mut made = run(2, &uneven);
+        let mut others = Vec::new();
+        for s in made.samples.iter_mut().filter(|s| s.ctx == WORK) {
+            if s.thread == 1 {
+                s.ctx = CELL;
+            } else {
+                s.cpu_ns -= called_ns;
+                others.push(Sample {
+                    ctx: CELL,
+                    cpu_ns: called_ns,
+                    count: 0,
+                    ..s.clone()
+                });
+            }
+        }
+        made.samples.extend(others);
+        let found = [(ThreadImbalance, "0-1".to_string(), line, 0.5)];
+        assert_eq!(reported(&of_run(made)), found, "{called_ns}");
+    }
 }

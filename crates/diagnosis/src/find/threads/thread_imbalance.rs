@@ -29,8 +29,11 @@ const GROWN: f64 = 0.05;
 /// Threads that were made for a team do this part of their work in it, or their call paths do not begin there.
 const MOST: f64 = 0.5;
 
-/// All threads of a team work at a place if the others spend this part of the late ones' time there.
+/// All threads of a team work at a place if the others may spend this part of the late ones' time there.
 const BOTH: f64 = 0.1;
+
+/// They may spend more time there than samples show, by so many standard errors: samples scatter.
+const SCATTER: f64 = 2.0;
 
 /// Ranks with the part [`CONCERNED`] or more of the largest loss, ascending, and the rank that has the largest.
 pub fn concerned(losses: &[f64]) -> (Vec<u32>, u32) {
@@ -472,8 +475,9 @@ fn place(
     let vertex = times.descend(pag, start, |row| if known { beyond(row) } else { row[0] });
     // A rank's own thread may come to the same loop on another call path.
     let same = |v: VertexIx| times.same_place(pag, v, |row| row[0] + row[1]);
+    let at_most = |mean: f64| mean + SCATTER * (mean * scale.period.max(0.0) / others).sqrt();
     let vertex = match times.sum(&same(vertex))[..] {
-        [late, others] if others >= BOTH * late => divided.to_mend(vertex),
+        [of_late, of_others] if at_most(of_others) >= BOTH * of_late => divided.to_mend(vertex),
         _ => vertex,
     };
     (vertex != TopDown::ROOT).then(|| same(vertex))
