@@ -12,13 +12,14 @@ use headwater_model::run::{CtxId, Run, Sample, ThreadInfo, ThreadWait, WaitKind}
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeMap;
 
-/// Functions that sleep for a fixed time.
-const PAUSES: [&str; 5] = [
+/// Functions that sleep for a fixed time, of C and of Python.
+const PAUSES: [&str; 6] = [
     "nanosleep",
     "clock_nanosleep",
     "usleep",
     "sleep",
     "thrd_sleep",
+    "time.sleep",
 ];
 
 /// A worker must have worked during this part of the sleep at a place.
