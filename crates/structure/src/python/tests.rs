@@ -176,6 +176,8 @@ fn calls_have_the_names_in_the_source() {
         ("assert(x)", None),
         ("lambda: f(1)", None),
         ("(f)(1)", None),
+        ("f(1); g(2)", None),
+        ("f(1);", Some("f")),
         ("x", None),
     ] {
         assert_eq!(called(text).as_deref(), name, "{text}");
