@@ -391,8 +391,8 @@ fn body(head: &str) -> Option<&str> {
     head.get(colon + 1..)
 }
 
-/// What a statement calls, if it is a call or assigns or returns the value of one, and that has a name. Of several on one
-/// line, it is not known which of them ran.
+/// What a statement calls, if it is a call or assigns or returns the value of one, and that has a name. Of several on
+/// one line, it is not known which of them took the time.
 fn called(text: &str) -> Option<String> {
     if text.trim_end_matches([';', ' ']).contains(';') {
         return None;

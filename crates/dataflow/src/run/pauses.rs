@@ -57,6 +57,10 @@ fn worked_during(life: &ThreadInfo, t: &ThreadInfo) -> u64 {
 /// By rank. Threads that call MPI wait for other ranks, too, and when threads work in the regions of a runtime is
 /// known: they are no workers here.
 fn lives(run: &Run) -> BTreeMap<u32, Lives> {
+    // Most programs make no threads, and a run may have very many segments.
+    if run.threads.iter().all(|t| t.made_by == CtxId::NONE) {
+        return BTreeMap::new();
+    }
     let infos = run.threads.iter().map(|t| ((t.rank, t.thread), t));
     let infos: FxHashMap<Thread, &ThreadInfo> = infos.collect();
     let in_regions = run.teams.iter().filter(|t| {
@@ -90,6 +94,9 @@ fn lives(run: &Run) -> BTreeMap<u32, Lives> {
 /// Adds waits of the ranks' first threads in pauses to a run.
 pub fn add_waits(run: &mut Run, structures: &Structures) {
     let lives = lives(run);
+    if lives.is_empty() {
+        return;
+    }
     let mut asleep: BTreeMap<(u32, CtxId), (u64, u64)> = BTreeMap::new();
     let of_first = |s: &&Sample| s.thread == 0 && lives.contains_key(&s.rank);
     for s in run.samples.iter().filter(of_first) {

@@ -332,18 +332,33 @@ fn threads_made_on_two_call_paths_are_one_team_if_they_run_at_the_same_time() {
     assert_eq!(reported_if(900_000_000), []);
 }
 
+/// Two ranks of which one has a thread without a core, on two cores.
+fn without_core(joined: bool) -> Run {
+    let of = Hybrid {
+        joined,
+        cores: 2,
+        runq: |r, t| if (r, t) == (1, 1) { 2.0 } else { 0.0 },
+        ..Default::default()
+    };
+    run(2, &of)
+}
+
+/// The same with threads that live to the end, and which the ranks' first threads wait for in calls that are no waits for
+/// threads.
+fn asleep_beside_threads() -> Run {
+    let mut made = without_core(true);
+    made.teams.clear();
+    made.waits.clear();
+    for s in made.samples.iter_mut().filter(|s| s.blocked_ns > 0) {
+        s.ctx = LOCK;
+    }
+    made
+}
+
 #[test]
 fn waiting_for_a_thread_without_a_core_is_set_aside() {
     for joined in [false, true] {
-        let d = diagnosis(
-            2,
-            Hybrid {
-                joined,
-                cores: 2,
-                runq: |r, t| if (r, t) == (1, 1) { 2.0 } else { 0.0 },
-                ..Default::default()
-            },
-        );
+        let d = of_run(without_core(joined));
         assert_eq!(reported(&d), [], "{joined}");
         assert!(
             d.notes[0].contains("more threads than cores (2)"),
@@ -358,21 +373,11 @@ fn waiting_for_a_thread_without_a_core_is_set_aside() {
 /// Threads that live to the end of the program left no team, and whoever waits for them may wait for their signals.
 #[test]
 fn waiting_for_a_thread_that_lives_to_the_end_or_its_signal_is_set_aside() {
-    let of = Hybrid {
-        joined: true,
-        cores: 2,
-        runq: |r, t| if (r, t) == (1, 1) { 2.0 } else { 0.0 },
-        ..Default::default()
-    };
-    let mut unended = run(2, &of);
+    let mut unended = without_core(true);
     unended.teams.clear();
-    let mut signalled = unended.clone();
-    signalled.waits.clear();
-    for s in signalled.samples.iter_mut().filter(|s| s.blocked_ns > 0) {
-        s.ctx = LOCK;
-    }
+    let signalled = asleep_beside_threads();
     // A thread that sleeps all the time is none of those that anybody waits for.
-    let mut with_sleeper = run(2, &of);
+    let mut with_sleeper = without_core(true);
     for rank in 0..2 {
         with_sleeper.teams.push(TeamWork {
             rank,
@@ -410,18 +415,7 @@ fn waiting_for_a_thread_that_lives_to_the_end_or_its_signal_is_set_aside() {
 /// A first thread that is awake for as long as its workers work may pause before they begin.
 #[test]
 fn only_a_pause_in_which_workers_must_have_worked_is_a_wait_for_them() {
-    let of = Hybrid {
-        joined: true,
-        cores: 2,
-        runq: |r, t| if (r, t) == (1, 1) { 2.0 } else { 0.0 },
-        ..Default::default()
-    };
-    let mut paused = run(2, &of);
-    paused.teams.clear();
-    paused.waits.clear();
-    for s in paused.samples.iter_mut().filter(|s| s.blocked_ns > 0) {
-        s.ctx = LOCK;
-    }
+    let mut paused = asleep_beside_threads();
     for rank in 0..2 {
         paused.threads.push(ThreadInfo {
             rank,
@@ -446,14 +440,7 @@ fn only_a_pause_in_which_workers_must_have_worked_is_a_wait_for_them() {
 
 #[test]
 fn spinning_for_a_thread_without_a_core_is_set_aside() {
-    let mut made = run(
-        2,
-        &Hybrid {
-            cores: 2,
-            runq: |r, t| if (r, t) == (1, 1) { 2.0 } else { 0.0 },
-            ..Default::default()
-        },
-    );
+    let mut made = without_core(false);
     // The runtime waits on the core, in code of its own below the call.
     let inside = CtxId(made.contexts.len() as u32);
     made.modules.push(headwater_model::run::Module {
